@@ -26,7 +26,7 @@ class Candidates:
     feature, threshold : int32 array of shape (n_candidates,)
         Feature and threshold of each test, as in `Trees`.
     cut : int32 array of shape (n_candidates,)
-        Threshold of each test on bins instead of codes: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
+        The same test on bins instead of codes: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
     first : int64 array of shape (n_features + 1,)
         Index of the first candidate of each feature; the last element is the number of candidates.
     slot : int64 array of shape (n_features + 1,)
@@ -86,7 +86,7 @@ def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None =
 
 
 def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> dict[int, np.ndarray]:
-    """Return the smallest code of each bin except the first, as an array for the index of each numeric feature."""
+    """Return the smallest code of each bin except the first: one array for the index of each numeric feature."""
     cuts = {}
     released = None if scale is None else scale.of_features(domain)
     for j, feature in enumerate(domain.features):
@@ -107,8 +107,7 @@ def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int, scale: ReleasedSca
     cuts = numeric_cuts(domain, n_bins, scale)
     most = max(n_bins + 1, *(0 if f.kind == "numeric" else f.n_codes for f in domain.features))
     bins = np.empty(codes.shape, np.uint8 if most <= 256 else np.uint16)
-    # Look up bins in a table with an entry for each code. A table is computed once, and features with equal cuts share
-    # it.
+    # The bin of a code is looked up in a table with an entry for each code. Features with equal cuts share one table.
     tables: dict[bytes, int] = {}
     lookup = list[np.ndarray]()
     table_of_feature = np.full(domain.n_features, -1)
@@ -155,10 +154,11 @@ def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def _refine(kind, feature, cut, first, allowed, chosen):
-    """Return which tests are undecided at the children of a level, bool (2 n_nodes, n_candidates).
+    """Return which tests are undecided at the children of a level's nodes, bool (2 n_nodes, n_candidates).
 
-    After a test of a cut, all cuts on the far side of this cut are decided. After a test of a category, a test is
-    decided if its answer follows from the answer to this test.
+    At the left child of a numeric test, this test and the tests with higher cuts are decided. At its right child, this
+    test and the tests with lower cuts are decided. At a child of a test of a category, the tests of other categories
+    are decided if their answers follow from the answer to this test.
     """
     out = np.empty((2 * allowed.shape[0], allowed.shape[1]), np.bool_)
     for node in range(allowed.shape[0]):
@@ -178,6 +178,6 @@ def _refine(kind, feature, cut, first, allowed, chosen):
                 out[2 * node + 1, other] = False
         out[2 * node, c] = False
         rest = out[2 * node, first[f] : first[f + 1]]
-        if kind[c] != NUMERIC and rest.sum() == 1:  # only one category is left, so its test is decided
+        if kind[c] != NUMERIC and rest.sum() == 1:  # only one category can reach the child, so its test is decided
             rest[:] = False
     return out

@@ -1,4 +1,4 @@
-"""The result of a fit: a forest that predicts. It is either released or stays with the curator."""
+"""The result of a fit: a forest that predicts. It is released, or it stays with the curator, who holds the data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,8 +35,8 @@ class Forest:
     leaves : LabelLeaves, CountLeaves or ScoreLeaves
         Contents of the leaves, and the rule by which predictions follow from them.
     seed : int
-        Public seed. It determines the classes of leaves without information, and the coins of the voting rule
-        "probabilistic".
+        Public seed. The classes of leaves without information, for example without rows, are drawn from it, and so are
+        the random numbers of the voting rule "probabilistic".
     certificate : Certificate
         The privacy promise of the fit, and its assumptions.
     ledger : Ledger
@@ -44,9 +44,10 @@ class Forest:
     about : dict
         Estimator and public settings that made the forest.
     notes : tuple of str
-        Repairs that were made when the forest was read from a file. Each repair is a sentence.
+        Sentences about repairs that were made when the forest was read from a file.
     scale : ReleasedScale or None
-        Noisy histograms of the numeric attributes, from which thresholds were drawn. Predictions do not use them.
+        Released distributions of the numeric attributes, from which thresholds were drawn; None if the fit released
+        none. Predictions do not use them.
     """
 
     trees: Trees
@@ -100,7 +101,7 @@ class Forest:
         return self._predict(as_values(X), n_jobs)
 
     def shares_and_index(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return `class_shares` and `predict_index` of encoded rows, which are routed once.
+        """Return the results of `class_shares` and `predict_index` for encoded rows, which are routed only once.
 
         Parameters
         ----------
@@ -123,7 +124,7 @@ class Forest:
         return self.leaves.row_shares(sums, self.trees.n_trees), self._decide(sums, codes)
 
     def predict_codes(self, codes: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
-        """Return `predict_index` of encoded rows.
+        """Return the result of `predict_index` for encoded rows.
 
         Parameters
         ----------
@@ -148,7 +149,7 @@ class Forest:
         out = np.empty(len(X), np.int64)
         scores = self._scorer()
 
-        # `work` handles one block of rows at a time, because scores take memory for every class.
+        # `work` handles one block of rows at a time, because the scores of all rows would take too much memory.
         def work(rows: slice, codes: np.ndarray) -> None:
             out[rows] = self._decide(scores(codes), codes)
 
@@ -177,7 +178,7 @@ class Forest:
         return self.leaves.decide(sums, self.trees.n_trees, coin)
 
     def _scorer(self) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a function that maps codes to the sums over each row's leaves, (n, n_classes)."""
+        """Return a function that maps codes to sums over the leaves that each row reaches, (n, n_classes)."""
         summed = self.leaves.summed(self.domain.n_classes, self.seed, self.trees)
         return routing.scorer(self.trees, self.domain, summed)
 
@@ -194,15 +195,15 @@ class CuratorForest(Forest):
     """
 
 
-# `ReleasedForest` needs a decorator, because the __init__ that it inherits from `Forest` does not call __post_init__.
+# Without this decorator, `ReleasedForest` would inherit the __init__ of `Forest`, which does not call __post_init__.
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleasedForest(Forest):
-    """A forest that consists only of releases of `dpforest.privacy`. Such a forest can be saved, sent and published.
+    """A forest whose parts are public or released by `dpforest.privacy`. It can be saved, sent and published.
 
     Parameters
     ----------
     trees, domain, leaves, seed
-        As in `Forest`; counts are whole numbers.
+        As in `Forest`. If leaves hold counts, the counts are whole numbers (int64).
     certificate : Certificate
         Certificate with the ε, δ and neighbor relation of the ledger.
     ledger : Ledger

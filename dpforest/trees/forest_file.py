@@ -35,12 +35,13 @@ class ForestFormatError(ValueError):
     """Raised if a file is not a released forest, or is damaged."""
 
 
-# Checks that need the estimators. Estimators import this module, so `dpforest.models.file_consistency` registers them.
+# Checks that need the estimators. The estimators import this module, so this module cannot import them. Instead,
+# `dpforest/__init__.py` registers the check of `dpforest.models.file_consistency`.
 _CHECKS: list[Callable[["ReleasedForest"], None]] = []
 
 
 def check_on_reading(check: Callable[["ReleasedForest"], None]) -> None:
-    """Register a check that runs on every forest that is read from a file. The check raises ValueError to refuse it."""
+    """Register a check of every forest that is read from a file. The check raises ValueError to refuse a forest."""
     if check not in _CHECKS:
         _CHECKS.append(check)
 
@@ -161,7 +162,7 @@ def _parsed(text: Any) -> Any:
         content = json.loads(
             text, parse_constant=_refuse_constant, parse_float=_finite_number, object_pairs_hook=_without_repeated_keys
         )
-        if not text.isascii() or "\\ud" in text or "\\uD" in text:  # UTF-8 cannot encode half of a surrogate pair
+        if not text.isascii() or "\\ud" in text or "\\uD" in text:  # raise an error for half of a surrogate pair
             json.dumps(content, ensure_ascii=False).encode()
         return content
     except ForestFormatError:
@@ -234,7 +235,7 @@ def _constructor_arguments(content: dict[str, Any], version: int) -> dict[str, A
 
 
 def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledger) -> None:
-    """Refuse a file with a scale or a number of rows, unless the ledger or the certificate accounts for it."""
+    """Refuse a scale or a number of rows for which the ledger has no charge, unless the certificate calls it public."""
     charged = [entry.what for entry in ledger.entries]
     if "scale" in content and not any(what.startswith(SCALE_OF_ATTRIBUTES) for what in charged):
         raise _damaged("it has a scale, but its ledger has no entry for it")
@@ -249,7 +250,7 @@ def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledge
 
 
 def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -> None:
-    """Check that one ledger entry pays for the noise of all rounds, and that leaf values are multiples of 2**-20."""
+    """Check that one ledger entry pays for all rounds of a booster, and that leaf values are multiples of 2**-20."""
     rounds = [entry for entry in ledger.entries if entry.what == GRADIENT_SUMS]
     wanted = (NOISE[ledger.kind], content["trees"]["n_trees"], "sequential", "")
     if [(e.mechanism, e.times, e.composition, e.part) for e in rounds] != [wanted]:

@@ -39,7 +39,10 @@ def trees_and_notes(content: dict[str, Any], n_codes: np.ndarray) -> tuple[Trees
 
 
 def domain(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema. Version 1 does not say where `reading` comes from, so it counts as asserted."""
+    """Return the entry of the domain, with "asserted" as source of its field `reading` if it has no source.
+
+    The field describes how a table was read. Version 1 does not state where this description comes from.
+    """
     if not entry.get("reading") or entry.get("reading_source"):
         return entry
     return {**entry, "reading_source": "asserted", "reading_note": "taken as given by an earlier version"}
@@ -53,11 +56,11 @@ def array(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
 def _lowered_thresholds(
     kind: np.ndarray, feature: np.ndarray, threshold: np.ndarray, n_codes: np.ndarray
 ) -> tuple[np.ndarray, int]:
-    """Lower each threshold above its attribute's highest code to this code. Also return how many were lowered.
+    """Lower each threshold above the highest code of its attribute to this code. Also return the number of changes.
 
-    Earlier versions wrote such thresholds if fewer than two codes could reach a node: on a path below this node, each
-    further test had a threshold higher by one. So a threshold exceeds the highest code by at most the length of a path.
-    `Trees.check` refuses larger thresholds.
+    Earlier versions wrote such thresholds if fewer than two codes could reach a node. On a path below this node, the
+    threshold of each further test was higher by one. So a threshold exceeds the highest code by at most the length of a
+    path. `Trees.check` refuses larger thresholds.
     """
     known = (kind == NUMERIC) & (feature >= 0) & (feature < len(n_codes))
     highest = np.full(len(kind), np.iinfo(np.int32).max, np.int64)

@@ -71,7 +71,7 @@ def _plain(dtype: str) -> dict[str, Any]:
     return _object({"dtype": {"const": dtype}, "shape": shape, "base64": {"type": "string"}})
 
 
-_SENTENCE: Final = _text(10 * MAX_NOTE)  # sentence of a certificate, which may contain a note and names
+_SENTENCE: Final = _text(10 * MAX_NOTE)  # a sentence of a certificate, which may repeat a note and names
 _FRACTION: Final = {"type": "string", "pattern": r"^[0-9]{1,200}(/[0-9]{1,200})?\Z"}
 _SEED: Final = _whole(0, 2**64 - 1)
 _SOURCE: Final = {"enum": list(SOURCES)}
@@ -219,7 +219,7 @@ VERSION_1: Final = _object(
         "alpha_link": _ALPHA_LINK,
     },
 )
-# Version 3 has the unit of privacy. All other fields are as in version 2.
+# Version 3 adds the unit of privacy, as optional fields, to version 2. So one schema is for both versions.
 VERSION_3: Final = _object(
     {
         **_COMMON,
@@ -272,7 +272,7 @@ def check(content: Any, what: int | str) -> None:
 def check_domain(domain: Domain) -> None:
     """Raise DomainError for a domain that no file could hold, before any budget is spent on it.
 
-    `dpforest.limits` has the limits for texts, lists and the whole domain. A text must be valid Unicode.
+    `dpforest.limits` has the limits for texts, for lists and for the whole domain. Every text must be valid Unicode.
     """
     text = json.dumps(domain.to_dict(), default=plain)
     content = json.loads(text)
@@ -304,7 +304,7 @@ def n_values(text: str | bytes) -> int:
 
 
 def _items(validator, items: dict[str, Any], instance: Any, schema: dict[str, Any]):
-    """Validate items like jsonschema, but skip lists that are too long, and check lists of texts quickly."""
+    """Validate items as jsonschema does, but skip lists that are too long, and check lists of short texts at once."""
     if not isinstance(instance, list) or len(instance) > schema["maxItems"]:
         return
     if items.get("type") == "string" and all(type(v) is str and len(v) <= items["maxLength"] for v in instance):

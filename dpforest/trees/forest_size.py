@@ -1,4 +1,4 @@
-"""The largest allowed size of a forest, for fits and for files. A size is checked before a row is read."""
+"""The largest allowed size of a forest, for fits and for files. A fit checks the size before it asks about the rows."""
 
 from dpforest.limits import MAX_FOREST_LEAVES, MAX_FOREST_TREES, MAX_LEAF_NUMBERS
 
@@ -13,7 +13,7 @@ def most_leaves(n_classes: int) -> int:
 
 
 def check_forest_size(n_trees: int, depth: int, n_leaves: int, n_classes: int) -> None:
-    """Raise ValueError, with advice, for a forest that could not be read back.
+    """Raise ValueError, with advice, if a forest is too large to be read back from its file.
 
     Parameters
     ----------

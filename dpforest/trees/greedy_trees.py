@@ -4,7 +4,7 @@ This module counts class weights. The caller passes a function that scores and c
 forest, the boosted trees and the private greedy tree differ in scores, choices, budgets and contents of leaves.
 
 Trees are complete while they grow: node p of level k has the children 2p and 2p + 1 on level k + 1. If a node is not
-split, its choice is -1, and it sends its rows to the left child on all further levels.
+split, -1 stands in place of its test, and its rows go to the left child on all further levels.
 """
 
 from collections.abc import Callable
@@ -15,8 +15,9 @@ from numba import njit
 from dpforest.trees.candidates import Candidates, undecided
 from dpforest.trees.layout import LEAF, NUMERIC, Trees
 
-# The arguments are the level, the class weights in each node's bins (n_nodes, n_slots, n_classes), and the allowed
-# tests. The result is the candidate chosen at each node, or -1 if the node is not split.
+# A function that chooses the tests of a level. Its arguments are the number of the level, the class weights in the bins
+# of each node (n_nodes, n_slots, n_classes), and which tests are allowed at each node (n_nodes, n_candidates). It
+# returns the index of the chosen test of each node, or -1 if the node is not split.
 ChooseSplits = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
 
 _P = np.uintp
@@ -51,8 +52,7 @@ def grow_tree(
     depth : int
         Number of levels of tests.
     choose : callable
-        Function that chooses the tests of a level. Its arguments are the level, the histograms of the nodes, and the
-        allowed tests.
+        Function that chooses the tests of a level (`ChooseSplits`).
     root : int64 array of shape (1, n_slots, n_classes), optional
         `root_histogram` of these rows, if it is already known.
 
@@ -72,7 +72,7 @@ def grow_tree(
             parents, histogram = histogram, np.zeros((2**level, *histogram.shape[1:]), np.int64)
             fill_children(bins, y, weight, node, candidates.slot, parents, histogram)
         picks = choose(level, histogram, undecided(candidates, chosen))
-        if level:  # no node below an unsplit node is split
+        if level:  # a node below an unsplit node is not split either
             picks = np.where(np.repeat(chosen[-1], 2) < 0, -1, picks)
         chosen.append(picks)
         descend(bins, candidates.kind, candidates.feature, candidates.cut, picks, node)
@@ -107,7 +107,11 @@ def fill_histogram(bins, y, weight, node, slot, histogram):
 
 @njit(nogil=True, cache=True)
 def fill_children(bins, y, weight, node, slot, parents, histogram):
-    """Fill a histogram of zeros: count the rows of one child; the other child has the remaining rows of the parent."""
+    """Fill a histogram of zeros for the nodes of a level, given the histogram `parents` of the level above.
+
+    Only the rows of one of two siblings are counted, if possible of the sibling with fewer rows. The counts of its
+    sibling are the counts of the parent minus the counts of the counted node.
+    """
     n_nodes = len(histogram)
     sampled, is_counted = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     for i in range(0, len(node), 8):  # every eighth row is enough to estimate which child has fewer rows
@@ -144,7 +148,7 @@ def _add_row(bins, y, weight, node, start, n_classes, i, flat):
 
 @njit(nogil=True, cache=True)
 def descend(bins, kind, feature, cut, chosen, node):
-    """Move each row to the child that its answer to the node's test selects."""
+    """Move each row to a child of its node, as the row's answer to the node's test requires."""
     n_nodes = len(chosen)
     asks, low, high = np.zeros(n_nodes, np.int32), np.ones(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
     for p in range(n_nodes):  # rows whose bin is from low to high go right
@@ -183,7 +187,8 @@ def as_trees(candidates: Candidates, grown: list[list[np.ndarray]], depth: int) 
     trees : Trees
         The trees, in the order of `grown`.
     place : int64 array of shape (n_leaves,)
-        For each leaf, the tree's number times 2**depth, plus the number of the last-level node with the leaf's rows.
+        For each leaf, the number of its tree times 2**depth, plus the number of the node of the complete tree's last
+        level that has the rows of the leaf.
     """
     parts = [_compact(candidates, chosen, depth) for chosen in grown]
     sizes = np.array([len(part[0]) for part in parts])
@@ -203,7 +208,7 @@ def as_trees(candidates: Candidates, grown: list[list[np.ndarray]], depth: int) 
 
 
 def _compact(candidates: Candidates, chosen: list[np.ndarray], depth: int) -> tuple[np.ndarray, ...]:
-    """Return kind, feature, threshold, first child and last-level node of each node of one tree, in level order."""
+    """Return kind, feature, threshold, first child and last-level place of each node of one tree, in level order."""
     n_inner = 2**depth - 1
     picks = np.concatenate([*chosen, np.full(n_inner + 1, -1)])  # node i has the children 2i + 1, 2i + 2
     exists = np.ones(len(picks), bool)

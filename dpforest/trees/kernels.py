@@ -1,13 +1,13 @@
-"""Kernels that route many rows down many trees. Kernels check no bounds; `routing.py` checks them.
+"""Kernels (compiled functions) that route many rows down many trees. They check no bounds; `routing.py` does.
 
 The kernels transpose a block of `ROWS` rows into columns and route it down one tree after another, so that the tree and
 the block stay in the fastest cache. A packed node is one 32-bit word: bit 31 marks a multiway test, the next 15 bits
 are the feature, and the last 16 bits are the threshold.
 
-In the upper levels of complete binary trees, every node of a level is evaluated for every row, straight from the
-columns; the compiler turns this into wide vector instructions. Only the lower levels look up the node of each row.
-Measured per core: 1,000 million node steps a second if all levels look up nodes, and 1,750 million if the five upper
-levels evaluate every node.
+In the upper levels of complete binary trees, the kernels evaluate every node of a level for every row. The compiler
+turns these loops into vector instructions, so this is faster than a look-up of each row's node. In the lower levels,
+the kernels look up the node of each row. Speed of one core, if a step moves one row down one level: 1,000 million steps
+a second if all levels look up nodes, and 1,750 million if the five upper levels evaluate every node.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ _P = np.uintp
 
 @njit(nogil=True, cache=True)
 def _scratch(codes, packed):
-    """Allocate the arrays for a block: its columns, their flat view, and each row's place, answer and leaf."""
+    """Allocate the arrays for a block: columns, their flat view, and each row's place in a level, answer and leaf."""
     columns = np.zeros((codes.shape[1] + len(packed[5]), ROWS), np.uint16)
     place, right, leaf = np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint32)
     return columns, columns.reshape(columns.size), place, right, leaf
@@ -31,7 +31,10 @@ def _scratch(codes, packed):
 
 @njit(nogil=True, cache=True)
 def _load(codes, start, packed, columns):
-    """Transpose a block of rows into columns, and add the columns of one-vs-rest tests. Return the number of rows."""
+    """Transpose a block of rows into columns, and return the number of rows.
+
+    Also fill one extra column for each one-vs-rest test: 1 if the row has the category of the test, otherwise 0.
+    """
     extra_source, extra_value = packed[5], packed[6]
     n, m = codes.shape
     rows = min(ROWS, n - start)
@@ -126,7 +129,7 @@ def _descend(packed, scratch, t):
 
 @njit(nogil=True, cache=True)
 def count_all(codes, y, weight, packed, counts):
-    """Count every row in one leaf of every tree: counts is int64 (n_leaves, n_classes).
+    """Count every row in the leaf that it reaches, in every tree: counts is int64 (n_leaves, n_classes).
 
     A row counts by its weight, int64 (n,), or as 1 if `weight` is None.
     """
@@ -144,10 +147,11 @@ def count_all(codes, y, weight, packed, counts):
 
 @njit(nogil=True, cache=True)
 def count_assigned(codes, y, weight, tree_of_row, packed, counts):
-    """Count every row in one leaf of its assigned tree. Arguments are as in `count_all`."""
+    """Count every row in the leaf that it reaches in its assigned tree. Arguments are as in `count_all`."""
     node, first_child, leaf_of_node, tree_start, _, extra_source, extra_value, depth, _ = packed
     n, m = codes.shape
-    # Unlike in `count_all`, the rows of a block start at different roots, so columns would not help.
+    # The rows of a block are in different trees, so they test different features at the same time. Therefore columns
+    # would not help, and the block is not transposed.
     place = np.empty(ROWS, np.uint32)
     flat = codes.reshape(codes.size)
     for start in range(0, n, ROWS):
@@ -211,7 +215,7 @@ def count_votes(codes, packed, labels, votes):
 
 @njit(nogil=True, cache=True)
 def add_shares(codes, packed, shares, total):
-    """Add up the class shares of each row's leaves: shares (n_leaves, n_classes), total (n, n_classes)."""
+    """Add up class shares of the leaves that each row reaches: shares (n_leaves, n_classes), total (n, n_classes)."""
     scratch = _scratch(codes, packed)
     leaf, leaf_start = scratch[4], packed[4]
     n, n_trees = len(codes), len(leaf_start) - 1

@@ -31,7 +31,7 @@ class Trees:
     feature : int32 array of shape (n_nodes,)
         Index into ``domain.features``; -1 in leaves.
     threshold : int32 array of shape (n_nodes,)
-        Code to compare x with; -1 if the kind of test needs no threshold.
+        Code with which the test compares x; -1 if the node has no threshold.
     first_child : int32 array of shape (n_nodes,)
         Index of the first child among all nodes of the forest; a leaf points to itself.
     tree_start : int64 array of shape (n_trees + 1,)
@@ -112,8 +112,7 @@ class Trees:
     def n_children(self) -> np.ndarray:
         """Number of children of each node, int64 (n_nodes,).
 
-        Children are adjacent in level order, so the children of a node end where the children of the next inner node
-        begin.
+        Nodes are in level order, so the children of a node end where the children of the next inner node begin.
         """
         inner = np.flatnonzero(self.kind != LEAF)
         first = self.first_child[inner].astype(np.int64)
@@ -128,7 +127,7 @@ class Trees:
         """Number of tests above each node, uint8 (n_nodes,)."""
         level = np.zeros(self.n_nodes, np.uint8)
         nodes = self.tree_start[:-1]
-        for above in range(self.depth + 1):  # one level more than allowed, so that `check` detects it
+        for above in range(self.depth + 1):  # one level more than allowed, so that `check` sees a path that is too long
             inner = nodes[self.kind[nodes] != LEAF]
             width = self.n_children[inner]
             first = self.first_child[inner] - (np.cumsum(width) - width)
@@ -179,7 +178,8 @@ class Trees:
         thresholds = self.threshold[binary]
         if np.any(thresholds < 0) or np.any(thresholds >= n_codes[self.feature[binary]]):
             raise ValueError("a threshold lies outside the codes of its attribute")
-        # The kernels pack threshold and feature into one number, so a larger threshold would change the feature.
+        # The kernels pack threshold and feature into one 32-bit word, so a threshold of more than 16 bits would change
+        # the feature.
         if np.any(self.threshold > NO_THRESHOLD):
             raise ValueError("a threshold lies outside the codes 0..65,535")
         width = np.where(inner, 2, 0)

@@ -1,7 +1,7 @@
 """The contents of the leaves of a forest (labels, noisy counts, or values to add up), and predictions from them.
 
-A prediction takes two steps. First, the numbers in a row's leaves are summed over all trees (`summed`). Then the sums
-become shares and a class (`row_shares`, `decide`).
+A prediction takes two steps. First, the numbers in the leaves that a row reaches, one leaf in each tree, are added up
+(`summed`). Then `row_shares` turns the sums into class shares, and `decide` turns them into a class.
 """
 
 from abc import ABC, abstractmethod
@@ -20,30 +20,31 @@ from dpforest.voting import CLIPPED_LOGISTIC, LogOdds
 class Leaves(ABC):
     """Base of all kinds of leaves. Leaves are numbered over the whole forest, tree after tree."""
 
-    negative_rule: str = "clamp"  # only `CountLeaves` uses it, but a file has this field for every forest
+    negative_rule: str = "clamp"  # only `CountLeaves` uses this rule, but the file of every forest has this field
 
     @property
     @abstractmethod
     def voting(self) -> str:
-        """Rule that combines trees, one of `dpforest.voting.VOTING`."""
+        """Name of the rule that combines the trees, one of `dpforest.voting.VOTING`."""
 
     @abstractmethod
     def leaf_shares(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
-        """Return the share, or score, of each class in each leaf.
+        """Return the share of each class in each leaf or, for `ScoreLeaves`, each leaf's addition to the class scores.
 
         Parameters
         ----------
         n_classes : int
             Number of classes.
         seed : int
-            Public seed. The seed determines the classes of leaves without information.
+            Public seed. If the counts of a leaf carry no information, for example because all are 0, its class is drawn
+            from this seed.
         trees : Trees
             The trees that have these leaves.
 
         Returns
         -------
         float64 array of shape (n_leaves, n_classes)
-            Shares, which sum to 1 in each leaf; for `ScoreLeaves`, each leaf's addition to the scores.
+            Shares, which sum to 1 in each leaf; for `ScoreLeaves`, additions to scores.
         """
 
     @property
@@ -56,15 +57,22 @@ class Leaves(ABC):
         return voting.leaf_votes(self.leaf_shares(n_classes, seed, trees))
 
     def summed(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
-        """Return what a leaf adds to a row's sums: a label to count (n_leaves,), or numbers (n_leaves, n_classes)."""
+        """Return what each leaf adds to the sums of a row that reaches it.
+
+        The result is a label for each leaf, (n_leaves,), if leaves vote, and otherwise a number for each class,
+        (n_leaves, n_classes).
+        """
         return self.leaf_shares(n_classes, seed, trees)
 
     def row_shares(self, sums: np.ndarray, n_trees: int) -> np.ndarray:
-        """Return class shares of rows from their sums over trees, (n, n_classes)."""
+        """Return the class shares of rows, (n, n_classes), computed from their sums over all trees."""
         return sums / n_trees
 
     def decide(self, sums: np.ndarray, n_trees: int, coin: np.ndarray | None) -> np.ndarray:
-        """Return the predicted class index of each row, int64 (n,). Voting "probabilistic" needs a coin in [0, 1)."""
+        """Return the predicted class index of each row, int64 (n,).
+
+        The voting rule "probabilistic" also needs a random number in [0, 1) for each row, its `coin`.
+        """
         return voting.decide(self.row_shares(sums, n_trees), self.voting, coin)
 
     def to_file(self) -> dict[str, Any]:
@@ -74,7 +82,7 @@ class Leaves(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LabelLeaves(Leaves):
-    """Each leaf holds a class, and all trees vote.
+    """Leaves that hold one class each. Every tree votes for the class in the leaf that a row reaches.
 
     Parameters
     ----------
@@ -109,23 +117,25 @@ class LabelLeaves(Leaves):
 
 @dataclass(frozen=True, eq=False)
 class CountLeaves(Leaves):
-    """Each leaf holds noisy class counts. Shares and votes are computed from these counts, without further use of data.
+    """Leaves that hold noisy class counts. Shares and votes are computed from these counts, not from the rows.
 
     Parameters
     ----------
     noisy_counts : int64 or float64 array of shape (n_leaves, n_classes)
-        Counts after noise, which may be negative. A release has whole numbers.
+        Counts after noise, which may be negative. Counts of a released forest are whole numbers (int64).
     voting : {"majority", "threshold", "probabilistic", "log-odds"}
         "majority": each leaf votes. "threshold": shares are averaged. "probabilistic": a coin draws the class, and the
-        probability of a class is its mean share. "log-odds": log-odds are added up.
+        probability of a class is its mean share. "log-odds": the log-odds of each class in the leaves are added up
+        (`LogOdds`).
     negative_rule : {"clamp", "paper"}
         "clamp": negative counts become 0. "paper": one negative count discards all counts of the leaf.
     log_odds : LogOdds or None
-        Weights of leaves for voting "log-odds"; None for the other rules.
+        Parameters of the voting rule "log-odds"; None for other rules.
     numbers : int array of shape (n_leaves,), optional
-        Numbers of these leaves in their forest, if these are not all leaves of the forest.
+        Indices of these leaves in their forest. By default, these are all leaves of the forest.
     count_unit : {1, 1024}
-        What one row adds to a count, or, with a unit of privacy, what one person adds.
+        1 if each row adds 1 to a count. 1024 if one person may have several rows (`Domain.unit`): then each row adds a
+        weight, and the weights of a person's rows sum to at most 1024.
     """
 
     noisy_counts: np.ndarray
@@ -137,7 +147,7 @@ class CountLeaves(Leaves):
 
     @property
     def counts(self) -> np.ndarray:
-        """Noisy counts of rows, (n_leaves, n_classes). With a unit of privacy, noisy counts of persons, as float64."""
+        """Noisy number of rows, or of persons if `count_unit` is 1024, by leaf and class: (n_leaves, n_classes)."""
         return self.noisy_counts if self.count_unit == 1 else self.noisy_counts / self.count_unit
 
     @property
@@ -174,19 +184,21 @@ class CountLeaves(Leaves):
 
 @dataclass(frozen=True, eq=False)
 class ScoreLeaves(Leaves):
-    """Each leaf holds its addition to scores; the class with the largest score is predicted.
+    """Leaves that hold numbers to add to class scores. The class with the largest score is predicted.
 
     Parameters
     ----------
     leaf_values : float64 array
-        With `class_of_tree` (voting "additive"), shape (n_leaves,): each leaf's addition to the score of its tree's
-        class. Without `class_of_tree` (voting "clipped-logistic"), each leaf's addition to the score of the second of
-        two classes, shape (n_leaves, 1), or to the score of each class, shape (n_leaves, n_classes).
+        With `class_of_tree` (voting "additive"): the number that each leaf adds to the score of its tree's class, shape
+        (n_leaves,). Without `class_of_tree` (voting "clipped-logistic"): the number that each leaf adds to the score of
+        the second class if there are two classes, shape (n_leaves, 1), or to the score of each class if there are more,
+        shape (n_leaves, n_classes).
     class_of_tree : int16 array of shape (n_trees,), or None
-        Class of each tree, to whose score the tree adds. With two classes, every tree adds to the second class and
-        subtracts from the first.
+        Class to whose score each tree adds. With two classes, every tree adds to the second class and subtracts from
+        the first.
     alpha_link : float
-        α of the link that turns scores into shares, above 0 and at most 1; used only for voting "additive".
+        α of the Mα-loss, whose link turns scores into shares. It is above 0 and at most 1, and is used only for voting
+        "additive".
     """
 
     leaf_values: np.ndarray
@@ -195,7 +207,7 @@ class ScoreLeaves(Leaves):
 
     @property
     def voting(self) -> str:
-        """Link that turns scores into shares: "additive" (Mα-loss) or "clipped-logistic" (clipped logistic loss)."""
+        """Rule "additive" (shares by the Mα-loss) or "clipped-logistic" (shares by the clipped logistic loss)."""
         return CLIPPED_LOGISTIC if self.class_of_tree is None else "additive"
 
     @property
@@ -220,7 +232,7 @@ class ScoreLeaves(Leaves):
         return voting.clipped_logistic_shares(sums)
 
     def decide(self, sums: np.ndarray, n_trees: int, coin: np.ndarray | None) -> np.ndarray:
-        """See `Leaves`. Equal shares may have different scores, so the scores decide."""
+        """See `Leaves`. The largest score decides, because classes with different scores may have equal shares."""
         return voting.decide(sums, self.voting)
 
     def to_file(self) -> dict[str, Any]:
@@ -236,12 +248,12 @@ _MISMATCH: Final = "its leaves do not fit its voting rule"
 
 
 def key_of_leaves(content: dict[str, Any], n_leaves: int, n_classes: int) -> tuple[str, tuple[int, ...]]:
-    """Return the key under which a file holds its leaves, and the shape of that array.
+    """Return the key of the field in which a file holds its leaves, and the shape of the array in this field.
 
     Raises
     ------
     ValueError
-        If there is no such key or more than one, or if other fields do not fit the key.
+        If the file has none or several of the keys in `KINDS`, or if other fields do not fit the key.
     """
     keys = [name for name in KINDS if name in content]
     if len(keys) != 1:
@@ -264,14 +276,14 @@ def key_of_leaves(content: dict[str, Any], n_leaves: int, n_classes: int) -> tup
 def from_file(
     content: dict[str, Any], cells: np.ndarray, class_of_tree: np.ndarray | None, n_classes: int
 ) -> LabelLeaves | CountLeaves | ScoreLeaves:
-    """Return the leaves of a file whose key `key_of_leaves` checked.
+    """Return the leaves of a file. The caller must have checked the file by `key_of_leaves`.
 
     Parameters
     ----------
     content : dict
         The whole file.
     cells : array
-        Array under the key of the leaves.
+        Array in the field that `key_of_leaves` names.
     class_of_tree : int16 array of shape (n_trees,), or None
         Class of each tree for voting "additive"; None for the other rules.
     n_classes : int
@@ -280,12 +292,12 @@ def from_file(
     Returns
     -------
     LabelLeaves, CountLeaves or ScoreLeaves
-        The kind that the key determines.
+        Leaves of the kind that belongs to the key (`KINDS`).
 
     Raises
     ------
     ValueError
-        If a number is out of range. The message is the end of a sentence.
+        If a number is out of range. The message is the end of a sentence, which `forest_file` begins.
     """
     if "labels" in content:
         if cells.max() >= n_classes:
@@ -297,7 +309,7 @@ def from_file(
         counts = cells.astype(np.int64, copy=False)
         count_unit = content.get("count_unit", 1)
         return CountLeaves(counts, content["voting"], content["negative_rule"], log_odds, count_unit=count_unit)
-    if not np.abs(cells).max() <= MAX_LEAF:  # this refuses NaN as well
+    if not np.abs(cells).max() <= MAX_LEAF:  # `not <=` refuses NaN as well, `>` would not
         raise ValueError(f"its leaf values are not numbers from -{MAX_LEAF:,.0f} to {MAX_LEAF:,.0f}")
     if class_of_tree is None:
         return ScoreLeaves(cells)

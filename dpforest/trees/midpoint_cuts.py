@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-TIE = 1e-10  # impurity decreases that differ by less than this are equal apart from rounding
+TIE = 1e-10  # impurity decreases that differ by at most this amount count as equal
 
 # A word: 16 bits of code, 8 of class, 32 of row number.
 CODE_BIT, CLASS_BIT, CLASS, ROW = 40, 32, 0xFF, 0xFFFFFFFF
@@ -17,8 +17,8 @@ CODE_BIT, CLASS_BIT, CLASS, ROW = 40, 32, 0xFF, 0xFFFFFFFF
 class Settings(NamedTuple):
     """Parameters of the draws of tests, and of the rules that end a branch."""
 
-    table: np.ndarray  # c log c in whole units for entropy; empty for Gini
-    unit: float  # value of one whole unit of the table
+    table: np.ndarray  # c log2 c of every count c, in multiples of `unit`, for entropy; empty for Gini
+    unit: float  # value of 1 in the table
     feature_temperature: float  # the paper's B1
     value_temperature: float  # the paper's B2
     each: int  # a cut may be drawn only if each side has at least this many estimation rows
@@ -30,11 +30,11 @@ class Settings(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The structure rows and the estimation rows; rows of a node are adjacent."""
+    """The rows that choose tests (structure) and the rows that leaves count (estimation), sorted by node."""
 
     structure: np.ndarray  # sorted words of structure rows, (m, n)
     estimation: np.ndarray  # numbers of estimation rows
-    sorted_estimation: np.ndarray  # sorted words of estimation rows, if cuts depend on them
+    sorted_estimation: np.ndarray  # sorted words of estimation rows; no rows if cuts do not depend on them
 
 
 class Scratch(NamedTuple):
@@ -52,7 +52,7 @@ class Scratch(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def sum_of_squares(total, table):
-    """Return the sum of the squares of counts c for Gini, or the sum of c log c for entropy."""
+    """Return the sum of c² (Gini) or of c log c (entropy, if there is a table) over the class counts c in `total`."""
     squares = np.int64(0)
     for rows in total:
         squares += table[rows] if len(table) else rows * rows
@@ -77,7 +77,7 @@ def score_cuts(span, j, squares, is_categorical, settings, parts, scratch):
 
 @njit(nogil=True, cache=True)
 def _score_thresholds(column, low, high, squares, settings, scratch):
-    """Score the midpoints in low..high - 1 of a sorted column. Return the number of midpoints."""
+    """Score the midpoints between codes of a sorted column, from `low` to `high` - 1. Return their number."""
     total, left, scores, cuts = scratch.total, scratch.left, scratch.scores, scratch.cuts
     table, unit, n = settings.table, settings.unit, len(column)
     left[:] = 0
@@ -110,7 +110,7 @@ def _score_thresholds(column, low, high, squares, settings, scratch):
 
 @njit(nogil=True, cache=True)
 def _score_categories(column, est, settings, scratch):
-    """Score the test of each category of a sorted column against the rest. Return the number of tests."""
+    """Score the test of each category of a sorted column against all others. Return the number of tests."""
     total, left, scores, cuts = scratch.total, scratch.left, scratch.scores, scratch.cuts
     table, unit, each = settings.table, settings.unit, settings.each
     n_cuts, i, e = 0, 0, 0
@@ -154,7 +154,8 @@ def _score(squares, n, other_squares, n_other, table, unit):
 def to_weights(scores, temperature, tie):
     """Replace scores by weights: exp(B (s - 1) / 2) at temperature B, where s is the score rescaled to 0..1.
 
-    At infinite temperature, only the best score gets a weight. Scores that differ by at most `tie` are equal.
+    At infinite temperature, the best scores have weight 1, and all others have weight 0. Scores that differ by at most
+    `tie` are equal.
     """
     low, high = scores.min(), scores.max()
     for i in range(len(scores)):

@@ -1,8 +1,11 @@
 """Kernels that grow a tree of the published multinomial random forest from sorted columns. They check no bounds.
 
-Every column is sorted once. The rows of a node are adjacent in each sorted column. A test partitions the rows of a node
-and keeps their order within each child, so a level costs one pass over the columns. The kernel does not partition
-columns that are constant at the node. It partitions no column if neither child needs a test.
+Structure rows choose the tests of a tree, and estimation rows are counted in its leaves (`midpoint_trees`).
+
+Every column is sorted once. In a sorted column, the rows of a node are adjacent. A test divides the rows of a node
+between its children and keeps their order within each child. So no child must be sorted again, and a level of the tree
+costs one pass over the columns. The kernel skips a column that is constant at the node, because this column has no cuts
+below the node. It skips all columns if no child may be split.
 """
 
 from typing import NamedTuple
@@ -25,7 +28,8 @@ from dpforest.trees.midpoint_cuts import (
     sum_of_squares,
 )
 
-# Numbers of the words that are drawn from the key of a tree, and from the key of a node.
+# `hashed(key, number)` is a pseudorandom word. These are the numbers of the words that are drawn from the key of a tree
+# (first line) and from the key of a node (second line).
 ROWS, ROOT = 0, 1
 FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 
@@ -33,21 +37,21 @@ FEATURE, CUT, LEFT, RIGHT = 0, 1, 2, 3
 class Rows(NamedTuple):
     """The rows of a table."""
 
-    words: np.ndarray  # int64 (m, n): the words of every column, sorted
-    columns: np.ndarray  # uint16 (m, n): codes
+    words: np.ndarray  # int64 (m, n): sorted columns, whose elements pack a row's code, class and number
+    columns: np.ndarray  # uint16 (m, n): codes of `Domain.encode`, column by column
     y: np.ndarray  # int32 (n,): class indices
     is_categorical: np.ndarray  # bool (m,): whether each column is categorical
     n_classes: int
 
 
 class Nodes(NamedTuple):
-    """The nodes of a tree in level order. The arrays have space for the largest tree."""
+    """The nodes of a tree in level order. The arrays have space for the largest possible tree."""
 
     kind: np.ndarray
     feature: np.ndarray
     threshold: np.ndarray
     first_child: np.ndarray
-    span: np.ndarray  # first and last + 1 of the structure rows, and the same for the estimation rows
+    span: np.ndarray  # start and end of the node's structure rows, start and end of its estimation rows
     column: np.ndarray  # index of a column in which the rows of the node are adjacent
     is_open: np.ndarray  # whether the node may be split
     keys: np.ndarray  # uint64: the key that determines the draws of each node
@@ -55,7 +59,7 @@ class Nodes(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def hashed(key, number):
-    """Return the pseudorandom word with this number that a key determines, uint64."""
+    """Return the pseudorandom word with this number in the sequence that a key determines, uint64."""
     return word_at(key, np.uint64(number))
 
 
@@ -119,7 +123,10 @@ def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
 
 @njit(nogil=True, cache=True)
 def _parts(words, taken, n_structure, each):
-    """Return `Parts`. `taken` marks structure rows. Estimation rows have words only if cuts depend on these rows."""
+    """Return `Parts`, given the marks `taken` of structure rows.
+
+    Estimation rows are sorted only if cuts depend on them, which is the case if `each` is above 0.
+    """
     est = np.flatnonzero(~taken)
     n_sorted = len(est) if each else 0
     return Parts(_sorted_rows(words, taken, True, n_structure), est, _sorted_rows(words, taken, False, n_sorted))
@@ -127,14 +134,14 @@ def _parts(words, taken, n_structure, each):
 
 @njit(nogil=True, cache=True)
 def _sorted_rows(words, taken, which, size):
-    """Return the sorted columns of the rows whose `taken` equals `which`; an empty array if the size is 0."""
+    """Return the sorted columns of the `size` rows whose `taken` equals `which`, or an empty array if `size` is 0."""
     kept = np.empty((len(words), size), np.int64)
     for j in range(len(words) if size else 0):
         k = 0
         for word in words[j]:
             if k == size:
                 break
-            kept[j, k] = word  # the next word overwrites a row that is not kept; a branch would be slower
+            kept[j, k] = word  # if this row is not kept, the next word overwrites it; a branch would be slower
             k += taken[word & ROW] == which
     return kept
 
@@ -143,7 +150,7 @@ def _sorted_rows(words, taken, which, size):
 def _new_tree(key, settings, parts, scratch):
     """Return a tree that has only a root, which may still be split."""
     n_structure, n_est = parts.structure.shape[1], len(parts.estimation)
-    n_places = 2 * n_structure - 1  # every leaf has a structure row
+    n_places = 2 * n_structure - 1  # every leaf has a structure row, so this is the largest number of nodes
     nodes = Nodes(
         np.full(n_places, LEAF, np.uint8),
         np.full(n_places, -1, np.int32),
@@ -163,7 +170,10 @@ def _new_tree(key, settings, parts, scratch):
 
 @njit(nogil=True, cache=True)
 def _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
-    """Draw a test for a node, partition its rows between `child` and `child` + 1, and return whether it was split."""
+    """Draw a test for a node, and divide the node's rows between `child` and `child` + 1. Return whether it was split.
+
+    A node is not split if it has no cut, or if a child would get too few estimation rows.
+    """
     span = nodes.span[node]
     _count_classes(parts.structure[nodes.column[node], span[0] : span[1]], scratch.total)
     f, cut = _draw_test(span, nodes.keys[node], rows.is_categorical, settings, parts, scratch)
@@ -190,7 +200,7 @@ def _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
 def _draw_test(span, key, is_categorical, settings, parts, scratch):
     """Draw a feature and one of its cuts; return (-1, -1) if no cut may be drawn."""
     best, features, scores = scratch.best, scratch.features, scratch.scores
-    tie = TIE * (span[1] - span[0])  # a score is a constant plus a decrease times the number of structure rows
+    tie = TIE * (span[1] - span[0])  # a score is a constant plus the impurity decrease times the number of rows
     squares = sum_of_squares(scratch.total, settings.table)
     n_features = 0
     for j in range(len(parts.structure)):
@@ -217,7 +227,7 @@ def _add_child(node, child, right, middle, middle_est, nodes):
 
 @njit(nogil=True, cache=True)
 def _partition_estimation(span, codes, cut, categorical, est, scratch):
-    """Put the estimation rows that go left before all others. Return the start of the others."""
+    """Put the estimation rows that go left before those that go right. Return the index of the first right row."""
     goes_right = scratch.goes_right
     for i in range(span[2], span[3]):
         x = np.int64(codes[est[i]])
@@ -227,7 +237,10 @@ def _partition_estimation(span, codes, cut, categorical, est, scratch):
 
 @njit(nogil=True, cache=True)
 def _mark(column, cut, categorical, scratch):
-    """Mark the rows that go right, and set `left` and `total` to class counts left and right. Return the left size."""
+    """Mark the rows that go right, and return the number of rows that go left.
+
+    Also set `left` and `total` in the scratch arrays to the class counts of the left and the right child.
+    """
     total, left, goes_right = scratch.total, scratch.left, scratch.goes_right
     left[:] = 0
     n_left = 0
@@ -255,7 +268,10 @@ def _partition_columns(span, parts, scratch):
 
 @njit(nogil=True, cache=True)
 def _partition(rows, a, b, goes_right, spare):
-    """Put the rows a..b that go left before the others, in the same order. Return the start of the others."""
+    """Put the rows in a..b - 1 that go left before those that go right, and keep their order.
+
+    Return the index of the first row that goes right.
+    """
     middle, n_right = a, 0
     for i in range(a, b):
         row = rows[i]
@@ -265,7 +281,7 @@ def _partition(rows, a, b, goes_right, spare):
         middle += not right
         n_right += right
     right_rows = rows[middle:b]
-    for i in range(n_right):  # an assignment of slices takes two seconds to compile
+    for i in range(n_right):  # a loop, because numba needs two seconds to compile an assignment of slices
         right_rows[i] = spare[i]
     return middle
 

@@ -2,11 +2,11 @@
 
 Bai, Li, Li, Yang, Jiang and Xia, *Multinomial random forest* (arXiv 1903.04003, section 3). Every tree partitions the
 rows at random: structure rows choose the tests, estimation rows fill the leaves. A node draws a feature, and then a cut
-of this feature. Impurity decreases are rescaled to 0..1, and the probability of a candidate with decrease s is
-proportional to exp(B s / 2).
+of this feature. The impurity decreases of the candidates are rescaled to 0..1. Then a candidate with decrease s has a
+probability proportional to exp(B s / 2), for a temperature B.
 
-The trees are not private, because cuts are midpoints between values of rows, and exact counts of rows end the branches.
-So the trees must stay with the curator.
+The trees are not private, because cuts are midpoints between values of rows, and exact counts decide where a branch
+ends. So the trees must stay with the curator.
 """
 
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ def grow_midpoint_forest(
     trees : Trees
         The grown trees.
     counts : int64 array of shape (n_leaves, n_classes)
-        Estimation rows of each class in each leaf, in the order of `Trees.leaf_nodes`.
+        Number of estimation rows of each class in each leaf, in the order of `Trees.leaf_nodes`.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def grow_midpoint_forest(
     )
 
     def grow(tree: int) -> tuple:
-        with np.errstate(over="ignore"):  # a hash wraps around; without the compiler, numpy warns about it
+        with np.errstate(over="ignore"):  # hashes overflow on purpose; numpy warns about this if numba is off
             return grow_midpoint_tree(np.uint64(seed), tree, n_structure, rows, settings)
 
     if n_jobs == 1:
@@ -173,7 +173,9 @@ def _impurity(rows: np.ndarray, impurity: str) -> float:
 
 
 def selection_probabilities(decreases: Sequence[float], temperature: float) -> np.ndarray:
-    """Return the probability of each candidate: the softmax of B s / 2, where s is its decrease, rescaled to 0..1.
+    """Return the probability of each candidate, proportional to exp(B s / 2).
+
+    Here B is `temperature`, and s is the candidate's impurity decrease, rescaled so that s goes from 0 to 1.
 
     If all decreases are equal, the probabilities are uniform.
 
@@ -188,7 +190,7 @@ def selection_probabilities(decreases: Sequence[float], temperature: float) -> n
 
 
 def _log_table(n: int) -> tuple[np.ndarray, float]:
-    """Return c log2 c for c = 0..n, as whole multiples of a tiny unit, so that sums are exact. Also return the unit."""
+    """Return c log2 c for c = 0..n as integer multiples of a tiny unit, for exact sums. Also return this unit."""
     c = np.arange(1, n + 1)
     values = c * np.log2(c)
     unit = 2.0 ** (np.ceil(np.log2(values[-1])) - 61)

@@ -24,14 +24,14 @@ def path_of_row(trees: Trees, tree: int, codes: np.ndarray) -> list[int]:
 
 
 def leaves_of_rows(trees: Trees, codes: np.ndarray) -> np.ndarray:
-    """Return the same as `routing.leaves_of_rows`: int32 (n_trees, n)."""
+    """Return the result of `routing.leaves_of_rows`: int32 (n_trees, n)."""
     number = {int(node): i for i, node in enumerate(np.flatnonzero(trees.kind == LEAF))}
     leaves = [[number[path_of_row(trees, t, row)[-1]] for row in codes] for t in range(trees.n_trees)]
     return np.array(leaves, np.int32).reshape(trees.n_trees, len(codes))
 
 
 def count_rows(trees: Trees, codes, y, *, n_classes: int, tree_of_row=None) -> np.ndarray:
-    """Return the same as `routing.count_rows`: int64 (n_leaves, n_classes)."""
+    """Return the result of `routing.count_rows`: int64 (n_leaves, n_classes)."""
     leaves = leaves_of_rows(trees, codes)
     counts = np.zeros((trees.n_leaves, n_classes), np.int64)
     for i, label in enumerate(y):
@@ -41,7 +41,7 @@ def count_rows(trees: Trees, codes, y, *, n_classes: int, tree_of_row=None) -> n
 
 
 def votes_of_rows(trees: Trees, codes, labels, *, n_classes: int) -> np.ndarray:
-    """Return the same as `routing.scorer` for leaves with labels: int32 (n, n_classes)."""
+    """Return what the function of `routing.scorer` returns for leaves with labels: int32 (n, n_classes)."""
     votes = np.zeros((len(codes), n_classes), np.int32)
     for leaves in leaves_of_rows(trees, codes):
         for i, leaf in enumerate(leaves):
@@ -50,7 +50,7 @@ def votes_of_rows(trees: Trees, codes, labels, *, n_classes: int) -> np.ndarray:
 
 
 def shares_of_rows(trees: Trees, codes, shares) -> np.ndarray:
-    """Return the same as `routing.scorer` for leaves with shares: float64 (n, n_classes)."""
+    """Return what the function of `routing.scorer` returns for leaves with shares: float64 (n, n_classes)."""
     return shares[leaves_of_rows(trees, codes)].sum(axis=0)
 
 
@@ -62,7 +62,10 @@ def answer(candidates: Candidates, test: int, codes: np.ndarray) -> int:
 
 
 def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth: int, choose):
-    """Grow the tree of `greedy_trees.grow_tree` from codes. The bin of a numeric code is the number of passed tests."""
+    """Grow the same tree as `greedy_trees.grow_tree`, from codes.
+
+    The bin of a numeric code is the number of tests of its feature that have the answer 1.
+    """
     first, slot = candidates.first, candidates.slot
     n_features, n_slots = len(first) - 1, int(slot[-1])
     tests_of = [range(first[f], first[f + 1]) for f in range(n_features)]

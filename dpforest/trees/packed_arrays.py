@@ -1,4 +1,4 @@
-"""Arrays as small, exact entries of a JSON file. Limits are checked before memory is allocated."""
+"""Pack arrays into small, exact entries of a JSON file. Limits are checked before memory is allocated."""
 
 import base64
 import binascii
@@ -40,7 +40,7 @@ def unpack(entry: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
     Parameters
     ----------
     entry : dict
-        An entry whose types were checked.
+        An entry that `forest_schema` has checked.
     shape : tuple of int
         Required shape.
 
@@ -88,7 +88,7 @@ def _smallest_type(array: np.ndarray) -> str:
 def _inflated(text: str, n_bytes: int) -> bytes:
     stream = zlib.decompressobj()
     try:
-        # Ask for one additional byte, to detect longer data without reading all data.
+        # Ask for one more byte than needed. So data that are too long are detected, but not decompressed in full.
         data = stream.decompress(_decoded(text), n_bytes + 1)
     except zlib.error:
         raise ArrayError("the data of an array are not valid zlib data") from None

@@ -1,4 +1,4 @@
-"""Trees whose structure depends only on a public seed, a public domain and, if given, a released scale."""
+"""Trees whose structure depends only on a public seed, a public domain and, if given, released distributions."""
 
 import numpy as np
 from numba import njit
@@ -30,8 +30,9 @@ def grow_random_trees(
 ) -> Trees:
     """Draw a forest from a seed and a public domain, without any rows.
 
-    Each inner node draws a feature uniformly. A path has at most one multiway test of each feature. Other tests may use
-    the same feature again (papers: Bojarski et al., section 2; Fletcher & Islam, Algorithm 1).
+    Each inner node draws a feature uniformly. A path has at most one multiway test of each feature, because a multiway
+    test separates all its categories. Other kinds of tests may test the same feature again (papers: Bojarski et al.,
+    section 2; Fletcher & Islam, Algorithm 1).
 
     Parameters
     ----------
@@ -48,15 +49,18 @@ def grow_random_trees(
         Tests of categorical attributes: one child for each category, a test of one category, or a threshold on the
         public order of the categories.
     thresholds : {"node", "domain", "quantized"}
-        Law of thresholds, in codes of the public scale. "node": uniform on the range that can reach the node (Fletcher
-        & Islam). "domain": uniform on the whole public range (Bojarski et al.). "quantized": one of `n_quantiles` - 1
-        equally spaced cuts of the whole public range (Nock & Henecka).
+        Distribution of thresholds. Thresholds are codes, and numeric codes are positions on the public scale of a
+        feature. "node": uniform on the codes that can reach the node (Fletcher & Islam). "domain": uniform on the whole
+        public range (Bojarski et al.). "quantized": one of `n_quantiles` - 1 equally spaced cuts of the whole public
+        range (Nock & Henecka).
     max_leaves : int
-        Public cap on the leaves of a tree with multiway tests. Nodes are split in level order while the cap allows.
+        Public cap on the leaves of a tree with multiway tests. Nodes are split in level order. A node remains a leaf if
+        its children would exceed the cap.
     most_leaves : int, optional
         Public cap on the leaves of all trees together.
     scale : ReleasedScale, optional
-        If given, the same draws yield thresholds that are uniform on this scale instead of the public scale.
+        Released distribution of each numeric feature. If given, the same draws yield thresholds that are uniform in
+        this distribution instead of uniform on the public scale.
 
     Returns
     -------
@@ -66,7 +70,8 @@ def grow_random_trees(
     Raises
     ------
     ValueError
-        If the forest has more than `most_leaves` leaves. Drawing stops at this number.
+        If the forest has more than `most_leaves` leaves. The function draws no further trees after it has passed this
+        number.
     """
     features = domain.features
     is_categorical = np.array([f.kind == "categorical" for f in features])
@@ -86,7 +91,7 @@ def grow_random_trees(
     starts, n_leaves = [0], 0
     for tree in range(n_trees):
         arrays = (kind, feature, threshold, first_child, parent)
-        with np.errstate(over="ignore"):  # a hash wraps around; without the compiler, numpy warns about it
+        with np.errstate(over="ignore"):  # hashes overflow on purpose; numpy warns about this if numba is off
             n = _grow_tree(
                 seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, cumulative, *arrays
             )
@@ -130,7 +135,7 @@ def _grow_tree(
     first_child,
     parent,
 ):
-    """Grow one tree breadth-first in the scratch arrays. Return its number of nodes."""
+    """Grow one tree breadth-first in the last five arrays, which are scratch space. Return its number of nodes."""
     m = len(n_codes)
     n_multiway = multiway.sum()
     parent[0] = -1
@@ -141,7 +146,7 @@ def _grow_tree(
             level += 1
             level_end = n_nodes
         kind[node], feature[node], threshold[node], first_child[node] = LEAF, -1, -1, node
-        # A multiway feature cannot recur below its node.
+        # `used` is the number of multiway tests above the node. Their features cannot be tested again below.
         used = 0
         above = parent[node]
         while above >= 0:
@@ -174,13 +179,14 @@ def _grow_tree(
                     low, high = np.int64(0), n_codes[f] - 1
                     if how[1] == 0:
                         low, high = _range_at(node, f, low, high, parent, feature, threshold, first_child)
-                    # If fewer than two codes can reach a node, no test splits them, but the threshold must be a code.
+                    # If fewer than two codes can reach a node, no threshold separates them. The threshold must still be
+                    # a code, so `min` bounds it.
                     if len(cumulative) > 0 and not is_categorical[f]:
                         cut = _scaled_cut(seed, tree, node, draw, how, cumulative[f], first_code[f], low, high)
                         threshold[node] = min(cut, n_codes[f] - 1)
                     elif how[1] == 2 and not is_categorical[f]:
-                        # The threshold is the k-th border between n_quantiles equal parts of the known range. Missing
-                        # values go left.
+                        # The threshold is the k-th border between n_quantiles equal parts of the codes of known values.
+                        # Missing values have lower codes, so they go left.
                         k = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
                         threshold[node] = first_code[f] + (n_codes[f] - first_code[f]) * k // how[2] - 1
                     else:
@@ -195,7 +201,7 @@ def _grow_tree(
 
 @njit(nogil=True, cache=True)
 def _scaled_cut(seed, tree, node, draw, how, cumulative, first, low, high):
-    """Return a threshold from `low` to `high` - 1: a uniform draw on the released scale, or one of its quantiles."""
+    """Return a threshold from `low` to `high` - 1: a draw from the released distribution, or one of its quantiles."""
     last = max(high - 1, low)
     if how[1] == 2:
         part = 1 + _uniform(seed, tree, node, draw, how[2] - 1)

@@ -1,8 +1,10 @@
 """Released distribution functions of the numeric attributes, on the public scale.
 
-Three nested histograms count the rows in 4, 16 and 64 equal cells of an attribute's known codes. Then
+A code is the position of a value on the public scale of its attribute; codes of missing values are lower than all
+others. Three nested histograms count the rows in 4, 16 and 64 equal cells of the codes of known values. Then
 `dpforest.models.preparation` adds noise to the counts. The distribution function is computed from the noisy counts in
-integers, so that all machines get the same bits. If no noisy count is above 0, the function is the public scale itself.
+integers, so that all machines get the same bits. If no noisy count is above 0, the distribution is uniform on the
+public scale.
 """
 
 from collections.abc import Sequence
@@ -29,20 +31,20 @@ class ReleasedScale:
     Parameters
     ----------
     cumulative : int64 array of shape (n_numeric, 65)
-        Numerators, over 2**32, of the distribution functions at the borders of 64 equal cells of known codes. The
-        functions are linear inside a cell.
+        Values of the distribution functions, times 2**32, at the borders of 64 equal cells of the codes of known
+        values. The functions are linear inside a cell.
     """
 
     cumulative: np.ndarray
 
     @classmethod
     def of_shares(cls, shares: np.ndarray) -> "ReleasedScale":
-        """Build a scale from the share of each cell, as a numerator over 2**32: int64 (n_numeric, 64)."""
+        """Build a scale from the share of rows in each cell, times 2**32: int64 (n_numeric, 64)."""
         return cls(np.concatenate([np.zeros((len(shares), 1), np.int64), np.cumsum(shares, axis=1)], axis=1))
 
     @property
     def shares(self) -> np.ndarray:
-        """Share of each cell, as a numerator over 2**32: int64 (n_numeric, 64)."""
+        """Share of rows in each cell, times 2**32: int64 (n_numeric, 64)."""
         return np.diff(self.cumulative, axis=1)
 
     def of_features(self, domain: Domain) -> np.ndarray:
@@ -52,7 +54,7 @@ class ReleasedScale:
         return out
 
     def mixed(self, weight: Fraction) -> "ReleasedScale":
-        """Return a mixture of this scale and the public scale. `weight` is the weight of the public scale."""
+        """Return a mixture of this distribution and the uniform distribution, whose weight is `weight`."""
         a, b = weight.numerator, weight.denominator
         return ReleasedScale((self.cumulative * (b - a) + _PUBLIC * a) // b)
 
@@ -97,7 +99,8 @@ def _count(codes, weight, numeric, first, counts):
 def nested(cells: np.ndarray) -> np.ndarray:
     """Return three histograms from counts of 64 cells: int64 (n_numeric * 21, 4), coarse histograms first.
 
-    Each row of the result has the counts of four adjacent cells, the parts of one cell of the next coarser histogram.
+    Each row of the result has the counts of four adjacent cells. These are the four parts of one cell of the next
+    coarser histogram or, in the coarsest histogram, of the whole range.
 
     >>> nested(np.ones((1, 64), np.int64))[:6].tolist()
     [[16, 16, 16, 16], [4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4], [1, 1, 1, 1]]
@@ -145,7 +148,7 @@ def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list
     Returns
     -------
     list of int
-        Cumulative share at each border, in rising order, as numerators over 2**32.
+        Cumulative share at each border, in rising order, times 2**32.
 
     Examples
     --------
@@ -170,7 +173,10 @@ def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list
 
 @njit(nogil=True, cache=True)
 def known_below(cumulative, first, code):
-    """Return the share, out of 2**32, of the known rows below a code from `first` to 65,536."""
+    """Return the share of the rows with known values that lie below a code, times 2**32.
+
+    The code is at least `first`, the lowest code of a known value, and at most 65,536.
+    """
     n = N_CODES - first
     at = (code - first) * CELLS
     cell, rest = at // n, at % n
@@ -182,9 +188,10 @@ def known_below(cumulative, first, code):
 
 @njit(nogil=True, cache=True)
 def mass_below(cumulative, first, code):
-    """Return the share of all rows below a code, out of 2**32.
+    """Return the share of all rows that lie below a code, times 2**32.
 
-    Missing values have the share that their codes have among all codes.
+    The share of rows with missing values is not released. It counts as the share that the codes of missing values have
+    among all codes.
     """
     if code <= first:
         return code << 16
@@ -206,7 +213,7 @@ def code_at(cumulative, first, mass, low, high):
 
 @njit(nogil=True, cache=True)
 def quantile_code(cumulative, first, part, parts):
-    """Return the least code below which the share of the known rows is at least part / parts."""
+    """Return the lowest code below which lie at least part / parts of the rows with known values."""
     low, high = first, N_CODES
     while low < high:
         middle = (low + high) // 2

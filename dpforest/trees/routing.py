@@ -15,12 +15,13 @@ from dpforest.trees.layout import LEAF, MULTIWAY, NO_THRESHOLD, ONE_VS_REST, Tre
 _MAX_COLUMNS = 2**15  # a feature has 15 bits in a packed node
 
 
-@lru_cache(maxsize=2)  # the trees' identity, not their content, is the key; a fit calls this function three times
+@lru_cache(maxsize=2)  # keyed by the identity of `trees`; one fit calls this function three times
 def pack(trees: Trees, n_features: int) -> tuple:
     """Return the input of the kernels: nodes packed into one word each, and the extra columns of one-vs-rest tests.
 
     A one-vs-rest test ``x[f] == v`` becomes ``extra > 0`` on an extra column for the pair (f, v), so that the kernels
-    need only one kind of binary test. Leaves of incomplete trees point to themselves with a test that never holds.
+    need only one kind of binary test. A leaf points to itself, and its packed test never holds. So a row that has
+    reached a leaf stays there, while other rows descend further.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def check_codes(domain: Domain, codes: np.ndarray) -> np.ndarray:
 def blocks(domain: Domain, X, *, n_jobs: int = 1) -> Iterator[tuple[slice, Callable[[], np.ndarray]]]:
     """Yield a slice of rows and a function that encodes it, for each block of at most `BLOCK_ROWS` rows.
 
-    There are at least two blocks per thread.
+    With several threads, there are at least two blocks for each thread.
     """
     n = len(X)
     size = BLOCK_ROWS
@@ -97,7 +98,7 @@ def _encode_part(domain: Domain, rows: Any, part: slice) -> np.ndarray:
 
 
 def encoded(domain: Domain, X) -> np.ndarray:
-    """Return the codes of X. Codes are returned unchanged, so that a caller can encode rows once."""
+    """Return the codes of X. If X already holds codes (uint16), return X, so that callers can encode rows only once."""
     return X if isinstance(X, np.ndarray) and X.dtype == np.uint16 else domain.encode(X)
 
 
@@ -183,7 +184,11 @@ def leaves_of_rows(trees: Trees, domain: Domain, X, *, n_jobs: int = 1) -> np.nd
 
 
 def scorer(trees: Trees, domain: Domain, of_leaf: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function that maps codes to sums over each row's leaves, (n, n_classes): votes, or sums of shares."""
+    """Return a function that maps codes to sums over the leaves that each row reaches, (n, n_classes).
+
+    `of_leaf` holds a label for each leaf, uint8 (n_leaves,), so that the sums count votes; or it holds a number for
+    each leaf and class, float64 (n_leaves, n_classes), and the function adds up these numbers.
+    """
     packed = pack(trees, len(domain.features))
     kernel, dtype = (kernels.count_votes, np.int32) if of_leaf.ndim == 1 else (kernels.add_shares, np.float64)
 

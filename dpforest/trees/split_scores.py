@@ -1,14 +1,14 @@
-"""Scores of candidate splits as whole numbers, from histograms of whole weights; higher is better.
+"""Scores of candidate splits as integers, computed from histograms of integer weights. A higher score is better.
 
-The score of a split is minus the sum of a potential g over its two children. If a row is added to a child, the child's
-potential rises by at most a known amount and never falls. So a row moves all scores of its node in the same direction.
-Weights and scores are on a grid of 1/1024. Each score is rounded once, in such a way that both facts stay exactly true
-(for entropy: within two grid steps). `sensitivity` bounds the change of scores in grid steps (docs/PRIVACY.md). If a
-person has several rows, they may be in several nodes of a level. `unit_sensitivity` bounds the sum of the changes over
-these nodes.
+The score of a split is minus the sum of the potentials of its two children; the table below defines the potential g. If
+a row is added to a child, the child's potential never falls, and it rises by at most a known amount. So an added row
+raises no score of its node. Weights and scores are integers that count grid steps of 1/1024. Potentials are rounded in
+such a way that these statements remain exact after rounding (for entropy: within two grid steps). `sensitivity` bounds
+the change of scores in grid steps (docs/PRIVACY.md). If a person has several rows, these rows may be in several nodes
+of a level. `unit_sensitivity` bounds the sum of the changes over these nodes.
 
 ============ =================================================== ==========================================
-criterion    potential of a child with class weights w, W = Σ w  most that a row of weight u adds, n rows
+criterion    potential of a child with class weights w, W = Σ w  most that a row of weight u can add
 ============ =================================================== ==========================================
 "m-alpha"    α √(w₀ w₁) + (1 - α) min(w₀, w₁)                    u (α √(n - 1) + 1 - α)
 "gini"       W - Σ w²/W                                          2 u
@@ -16,8 +16,9 @@ criterion    potential of a child with class weights w, W = Σ w  most that a ro
 "entropy"    W log₂ W - Σ w log₂ w                               u (log₂ n + 1/ln 2)
 ============ =================================================== ==========================================
 
-The m-alpha potential is half of Nock and Henecka's f. This factor changes no choice, because the exponent is divided by
-the sensitivity. Friedman and Schuster (2010), section 4, and the multinomial forest use the other three potentials.
+In the last column, n is the number of rows with the added row. The m-alpha potential is half of Nock and Henecka's f.
+The factor 1/2 changes no probability, because the exponential mechanism divides scores by their sensitivity, which has
+the same factor. Friedman and Schuster (2010), section 4, and the multinomial forest use the other three potentials.
 """
 
 import math
@@ -30,7 +31,7 @@ from dpforest.tables.units import MOST_ROWS
 from dpforest.trees.candidates import Candidates
 
 CRITERIA: Final = ("m-alpha", "gini", "max", "entropy")
-COUNTED: Final = CRITERIA[1:]  # these criteria count rows, and allow any number of classes
+COUNTED: Final = CRITERIA[1:]  # these criteria need no boosting weights, and allow any number of classes
 UNIT: Final = 1024  # grid steps of a row of weight 1; α = 1 is stored as this number
 
 
@@ -42,8 +43,8 @@ def score_splits(
     Parameters
     ----------
     histogram : int64 array of shape (n_nodes, n_slots, n_classes)
-        Class weights in each bin. For "m-alpha", which requires two classes, they are in 1/1024. For the other
-        criteria, they are in rows or in 1/1024, as `grid` says.
+        Class weights in each bin of each feature. For "m-alpha", which requires two classes, weights are in 1/1024. For
+        other criteria, `grid` states their unit.
     candidates : Candidates
         The tests to score.
     criterion : {"m-alpha", "gini", "max", "entropy"}
@@ -51,8 +52,8 @@ def score_splits(
     alpha : int
         α of the Mα-loss in 1/1024, 0 to 1024.
     grid : {1024, 1}
-        For the other criteria: the number of grid steps that 1 in the histogram stands for. Give 1024 if the histogram
-        counts rows, and 1 if the histogram adds up weights in 1/1024.
+        Number of grid steps that 1 in the histogram stands for, for all criteria except "m-alpha". Give 1024 if the
+        histogram counts rows, and 1 if it adds up weights in 1/1024.
 
     Returns
     -------
@@ -67,14 +68,14 @@ def score_splits(
 
 
 def sensitivity(criterion: str, n_bound: int, *, alpha: int = UNIT, weight: int = UNIT) -> int:
-    """Return the width, in grid steps, of the interval in which one row changes the scores of its node.
+    """Return the length, in grid steps, of an interval that contains the change of every score of a node by one row.
 
     Parameters
     ----------
     criterion : {"m-alpha", "gini", "max", "entropy"}
         Potential of a child, from the table of the module.
     n_bound : int
-        Public bound on the number of rows of a table that includes this row.
+        Public bound on the number of rows, including the added row.
     alpha, weight : int
         For "m-alpha": α, and the largest weight of a row, both in 1/1024.
     """
@@ -87,39 +88,39 @@ def sensitivity(criterion: str, n_bound: int, *, alpha: int = UNIT, weight: int 
         return UNIT
     if criterion != "entropy":
         raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(map(repr, CRITERIA))}")
-    return math.ceil(UNIT * (math.log2(n_bound) + 1 / math.log(2))) + 5  # two rounded terms in each direction
+    return math.ceil(UNIT * (math.log2(n_bound) + 1 / math.log(2))) + 5  # 4 for four rounded terms, and 1 spare
 
 
 def unit_sensitivity(
     criterion: str, n_bound: int, level: int, n_classes: int = 2, *, alpha: int = UNIT, weight: int = UNIT
 ) -> int:
-    """Return the sum, over a level's nodes, of the widths of the intervals in which one person changes the scores.
+    """Return the sum of the interval lengths of `sensitivity` over all nodes of a level, for all rows of one person.
 
     Parameters
     ----------
     criterion : {"m-alpha", "gini", "max", "entropy"}
         Potential of a child, from the table of the module.
     n_bound : int
-        Public bound on the number of persons of a table that includes this person.
+        Public bound on the number of persons, including the added person.
     level : int
-        Level of the nodes, from 0. A person may have rows in all ``2**level`` nodes, but in at most `MOST_ROWS` nodes.
+        Level of the nodes; the root has level 0. One person has rows in at most `MOST_ROWS` of the ``2**level`` nodes.
     n_classes : int
         Number of classes, which matters only for "entropy".
     alpha, weight : int
         As in `sensitivity`; `weight` is the largest weight of a person.
     """
     n_bound, alpha, weight = int(n_bound), int(alpha), int(weight)
-    n_children = min(MOST_ROWS, 2 ** (level + 1))  # children in which a person may have rows
+    n_children = min(MOST_ROWS, 2 ** (level + 1))  # largest number of children with rows of one person
     if criterion == "m-alpha":
         root = math.isqrt(max(4 * (n_bound - 1), 1) * weight**2 // 4)
         return alpha * (root + n_children) + (UNIT - alpha) * weight
-    if criterion == "gini":  # the potential is rounded up from whole weights, so rounding adds nothing
+    if criterion == "gini":  # the bound 2 u is a whole number, so rounding potentials up adds nothing
         return 2 * UNIT
     if criterion == "max":
         return UNIT
     if criterion != "entropy":
         raise ValueError(f"criterion={criterion!r} is not known; choose one of {', '.join(map(repr, CRITERIA))}")
-    n_terms = min(2 * MOST_ROWS, (n_classes + 1) * 2 ** (level + 1))  # number of rounded terms that a person may change
+    n_terms = min(2 * MOST_ROWS, (n_classes + 1) * 2 ** (level + 1))  # rounded terms that a person may change
     return math.ceil(UNIT * (math.log2(2 * n_bound) + 1 / math.log(2))) + 2 * n_terms + 1
 
 
@@ -139,7 +140,7 @@ def node_tables(histogram: np.ndarray, candidates: Candidates) -> np.ndarray:
 
 
 def node_potentials(tables: np.ndarray, criterion: str, alpha: int = UNIT, *, grid: int = UNIT) -> np.ndarray:
-    """Return the potential g of each node before its split, in the units of scores, int64 (n_nodes,)."""
+    """Return the potential g of each node before its split, in grid steps: int64 (n_nodes,)."""
     out = np.empty(len(tables), np.int64)
     _potentials(tables, CRITERIA.index(criterion), alpha, grid, out)
     return out
@@ -154,7 +155,7 @@ def _potentials(tables, which, alpha, grid, out):
 
 @njit(nogil=True, cache=True)
 def whole_root(x):
-    """Return the largest r with r² <= x, for 0 <= x < 2**62. The result is exact for any first guess."""
+    """Return the largest r with r² <= x, for 0 <= x < 2**62. The loops correct any rounding error of the float root."""
     r = np.int64(np.sqrt(np.float64(x)))
     while r * r > x:
         r -= 1
@@ -171,7 +172,10 @@ def _n_log_n(n, grid):
 
 @njit(nogil=True, cache=True)
 def _gini(total, squares, grid):
-    """Return W - Σ w²/W in grid steps, rounded up; the division has two steps, because 1024 Σ w² may overflow."""
+    """Return W - Σ w²/W in grid steps, rounded up, for W = `total` and Σ w² = `squares`.
+
+    The division has two steps, because 1024 Σ w² may overflow.
+    """
     if total == 0:
         return np.int64(0)
     whole = squares // total
