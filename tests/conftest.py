@@ -39,8 +39,8 @@ def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear")
     return Domain(features, tuple(range(n_classes)), "y", "documented", "made up")
 
 
-# A plain run takes one of three cases of each parametrized test in these folders and files. Without compiled kernels, it
-# does so in all files, because all cases have then run with compiled kernels.
+# A plain run takes one of three cases of each parametrized test in these folders and files. Without compiled kernels,
+# it does so in all files, because all cases have then run with compiled kernels.
 SAMPLED = (
     *("tests/ui/", "tests/plotting/", "tests/simulation/", "tests/evaluation/", "tests/models/test_estimator_checks"),
     *(f"tests/audit/test_{what}" for what in ("tails", "replay", "units", "black_box", "mutants", "exact_samplers")),
