@@ -1,4 +1,8 @@
-"""Charts of boosted trees: α by level and the weights of the rows. Also the score of one record, as a sentence."""
+"""Charts of boosted trees, and the score of one record as a sentence.
+
+The charts show α by level and the weights of the rows. α mixes the two losses by which splits are scored: the 0/1 loss
+(α = 0) and Matsushita's loss (α = 1).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ MOST = 12  # largest number of trees whose α the chart shows
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """Draw the charts below the tree: α and row weights of all trees."""
+    """Draw the charts below the tree: α by level, and the row weights before each tree."""
     private = choice.settings.certified
     titled(
         "α of each level",
@@ -46,7 +50,7 @@ def show(choice: Choice, view: ForestView) -> None:
         "half of the rows, the thin line all rows. The dotted line is the largest weight that the noise allows for.",
     )
     _, class_of_tree = view.boosters
-    first = int(class_of_tree.min())  # if each class has a booster, draw the booster of the first class
+    first = int(class_of_tree.min())  # with more than two classes, each class has a booster; draw the first class's
     traces = [trace for trace, c in zip(view.traces, class_of_tree, strict=True) if c == first]
     spread = max(trace.weight_spread for trace in traces)
     if spread < 1 / 512:
@@ -83,7 +87,7 @@ def _names(view: ForestView) -> list[str]:
 
 
 def verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
-    """Show a sentence with the score of one record, the predicted class, and whether it is right."""
+    """Show a sentence with the score of one record, the predicted class, and whether the prediction is right."""
     leaf_values, class_of_tree = view.boosters
     values, classes = leaf_values[leaves], view.domain.classes
     if view.domain.n_classes == 2:

@@ -1,4 +1,7 @@
-"""A hint for the curator about bounds that equal a lowest or highest value of the rows, with rounder bounds."""
+"""A hint for the curator: some bounds equal the lowest or highest value of the rows, and rounder bounds are offered.
+
+Such a bound may have been copied from a private row.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from ui.shared.page import titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
-MOST = 3  # largest number of attributes that a sentence names
+MOST = 3  # largest number of attributes that the sentence names
 
 
 @cache.for_session(data=True, max_entries=8)
@@ -26,14 +29,17 @@ def _exact_bounds(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> list[E
 
 
 def of(table: Table) -> list[ExactBounds]:
-    """Return the bounds that equal a value of the rows; for a public table, only those that were read from the rows."""
+    """Return the bounds that equal a value of the rows.
+
+    If the table is public, return only bounds that were read from its rows.
+    """
     exact = _exact_bounds((table.schema_key, tables.fingerprint(table.domain)), table.domain, table.columns())
     read = {feature.name for feature in table.domain.features if feature.source == "data"}
     return [bounds for bounds in exact if not table.is_public or bounds.name in read]
 
 
 def sentence(exact: Sequence[ExactBounds]) -> str:
-    """Return a sentence with the bounds that equal a value of the rows, for the first `MOST` attributes."""
+    """Return a sentence that names these bounds, for the first `MOST` attributes."""
     clauses = []
     for bounds in exact[:MOST]:
         ends = ((bounds.low, bounds.at_low, "lowest"), (bounds.high, bounds.at_high, "highest"))
@@ -46,14 +52,14 @@ def sentence(exact: Sequence[ExactBounds]) -> str:
 
 
 def show(table: Table, *, pending: bool) -> None:
-    """Show bounds with a stated source that equal a value of the rows, and a button that fills in rounder bounds.
+    """Show bounds that have a source but equal a value of the rows, and a button that fills in rounder bounds.
 
-    The cards of `desk` ask about bounds without a source.
+    Bounds without a source are left out, because the cards of `desk` ask about them.
 
     Parameters
     ----------
     pending : bool
-        Whether edits wait to be applied. The button is then off, because it would drop these edits.
+        Whether edits wait to be applied. The button is then disabled, because a click would drop these edits.
     """
     read = {feature.name for feature in table.domain.features if feature.source == "data"}
     exact = [bounds for bounds in of(table) if bounds.name not in read]

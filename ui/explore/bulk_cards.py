@@ -1,4 +1,4 @@
-"""Cards about many columns at once: a table of ranges, and a checklist of lists of values."""
+"""Cards about many columns at once: a table that asks for ranges, and a checklist that asks which lists are public."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from ui.shared.wording import plain
 
 LOW, HIGH, WHOLE, SIGNS = "lowest", "highest", "whole", "signs that are ignored"
 _HEIGHT: Final = 420
-_MANY: Final = 10  # rows of a table, or lists, that need no separate frame
-_SHORT: Final = 400  # characters of a list that can be read at a glance
+_MANY: Final = 10  # with more rows or lists than this, they scroll in a frame of `_HEIGHT` pixels
+_SHORT: Final = 400  # largest number of characters of a list on the checklist
 _SHOWN: Final = 5
 _REST: Final = "(for rows that do not say it)"
 _NUMBERS: Final = (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
@@ -45,7 +45,7 @@ _LEFT_OUT: Final = {
 
 
 def numbers(table: Table) -> list[str]:
-    """Return the columns of numbers that are still to confirm. Those whose names suggest a range come first."""
+    """Return the number columns that the user must still confirm, first those whose names suggest a range."""
     names = [
         feature.name
         for feature in table.domain.features
@@ -56,7 +56,7 @@ def numbers(table: Table) -> list[str]:
 
 
 def lists(table: Table) -> list[Feature]:
-    """Return the columns with a list of values that is still to confirm. A long list has its card to itself."""
+    """Return the columns whose list of values the user must still confirm. Long lists have separate cards."""
     return [
         feature
         for feature in table.domain.features
@@ -67,14 +67,17 @@ def lists(table: Table) -> list[Feature]:
 
 
 def _list_of(table: Table, name: str) -> tuple[list[str], Spellings]:
-    """Return the values and the spellings of a column that are not rare in its rows. Curator only."""
+    """Return the values and the spellings that at least `RARE` rows of a column have. They come from private rows."""
     counts, spellings = counted_values(table, name), proposal_of(table, name).spellings
     frequent = often([spelling for spelling, _ in spellings], counts)
     return usual(counts, spellings), tuple(pair for pair in spellings if pair[0] in frequent)
 
 
 def show_numbers(table: Table) -> None:
-    """Ask for the ranges of many columns in one table. A known range is filled in; a row without a range stays open."""
+    """Ask for the ranges of many columns in one table, which starts with the ranges that column names suggest.
+
+    A column whose range stays empty remains unconfirmed.
+    """
     names = numbers(table)
     n_known = sum(public_range(name) is not None for name in names)
     key = f"card_{tables.fingerprint(table.domain)[:12]}_numbers"
@@ -132,7 +135,7 @@ def _about_ranges(n_known: int, n: int) -> str:
 
 
 def _about_cells(table: Table, names: list[str]) -> str:
-    """Return how cells without a plain number are read, with words that are frequent in the rows. Curator only."""
+    """Return a sentence on how cells without a plain number are read. It quotes words that many private rows have."""
     proposals = {name: proposal_of(table, name) for name in names}
     limits = sorted({"<", ">", "≤", "≥"} & {sign for proposal in proposals.values() for sign in proposal.signs})
     text = f"A value beyond a limit of measurement, such as “{limits[0]}0.5”, is read as the limit. " if limits else ""
@@ -145,7 +148,7 @@ def _about_cells(table: Table, names: list[str]) -> str:
 
 
 def _left_out(table: Table) -> str:
-    """Return which columns are left out, and why; empty if none is."""
+    """Return a sentence that names the columns that are left out, and why; empty if there are none."""
     names = left_out_of(table)
     if not names:
         return ""
@@ -169,9 +172,9 @@ def _range_row(table: Table, name: str) -> dict[str, Any]:
 
 
 def with_ranges(table: Table, rows: list[dict[str, Any]], words: str) -> tuple[Domain, int]:
-    """Return the domain with the ranges of the rows that have any, and their number.
+    """Return the domain with the ranges that `rows` states, and the number of these ranges.
 
-    A row without words for its source gets `words`.
+    `words` are the source of a range if its row states no source.
     """
     domain, n = table.domain, 0
     for row in rows:
@@ -195,7 +198,7 @@ def _cell(value: Any) -> str:
 
 
 def show_lists(table: Table) -> None:
-    """Ask which lists of values are public. Each list is confirmed on its own, and has no rare value."""
+    """Ask which lists of values are public. Each list has a check box, and leaves out the values that few rows have."""
     features = lists(table)
     key = f"card_{tables.fingerprint(table.domain)[:12]}_lists"
     st.markdown(
@@ -216,7 +219,7 @@ def show_lists(table: Table) -> None:
 
 
 def _tick(table: Table, name: str, key: str) -> bool:
-    """Show the list of a column and what it leaves out. Return whether the user ticked it."""
+    """Show the list of a column and the values that are not in it. Return whether the user ticked the list."""
     values, spellings = _list_of(table, name)
     is_public = st.checkbox(
         f"**{plain(name, 60)}**: {plain('; '.join(values), 2 * _SHORT)}", key=state.CARD_PUBLIC(f"{key}_{name}")

@@ -1,6 +1,7 @@
-"""The domain after an answer on a card. No Streamlit here.
+"""Changes of a table's domain after an answer on a card. This module does not use Streamlit.
 
-Each function returns a new domain. Parts that the user answered for have the user's words as their source.
+The domain states what everybody may know about the table. Each function returns a new domain, in which the user's words
+are the source of each part that the user answered for.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class NumberAnswer:
 
 
 def with_numbers(domain: Domain, order: Sequence[str], answers: Mapping[str, NumberAnswer], note: str) -> Domain:
-    """Return the domain in which these columns are numbers. `order` has all columns of the file.
+    """Return the domain with the columns of `answers` as numbers. `order` lists all columns of the file in order.
 
     >>> domain = Domain((Feature("age", "categorical", categories=("18", "k.A.")),))
     >>> age = with_numbers(domain, ["age"], {"age": NumberAnswer(0, 120, words=["k.A."])}, "people live so long")
@@ -76,7 +77,7 @@ def with_list(
     missing: str = "category",
     spellings: Spellings = (),
 ) -> Domain:
-    """Return the domain in which a column has these categories."""
+    """Return the domain in which the column `name` has the categories `values`."""
     listed = set(values)
     feature = Feature(
         name,
@@ -99,7 +100,10 @@ def with_dates(
     ends: tuple[str, str],
     note: str,
 ) -> Domain:
-    """Return the domain in which parts of the dates of a column are attributes. `ends` are two dates in ISO form."""
+    """Return the domain with parts of a column's dates as attributes.
+
+    `ends` are the first and the last possible date in ISO form.
+    """
     if not parts:
         raise DomainError(f"Choose at least one part of the dates in {name!r}, or leave the column out.")
     first, last = ends
@@ -128,7 +132,10 @@ def with_classes(domain: Domain, classes: Sequence[str], spellings: Spellings, n
 
 
 def with_table_parts(domain: Domain, parts: Sequence[str], note: str) -> Domain:
-    """Return the domain in which parts of the whole table ("reading", "columns") are asserted."""
+    """Return the domain in which the user asserts `parts` of the whole table.
+
+    "reading" is the format of the file, and "columns" is the choice of columns.
+    """
     changes: dict[str, Any] = {}
     for part in parts:
         changes |= {f"{part}_source": "asserted", f"{part}_note": note}
@@ -136,7 +143,7 @@ def with_table_parts(domain: Domain, parts: Sequence[str], note: str) -> Domain:
 
 
 def replaced(domain: Domain, order: Sequence[str], column: str, features: Sequence[Feature]) -> Domain:
-    """Return the domain with other attributes of one column. All attributes stay in the order of the file.
+    """Return the domain in which `features` replace the attributes of one column. Attributes keep the file's order.
 
     >>> x, y = (Feature(name, "numeric", 0, 1) for name in "xy")
     >>> replaced(Domain((y,)), ["x", "y"], "x", [x]).names

@@ -44,13 +44,13 @@ from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 KEEP_RARE: Final = "Rare values that a public list has"
-_SHOWN: Final = 8  # largest number of rare values that are named
-_ALL: Final = 1_000_000  # characters; what is asserted is never cut off
+_SHOWN: Final = 8  # largest number of rare values that a warning names
+_ALL: Final = 1_000_000  # largest number of characters; so large that a text that the user asserts is never cut off
 _OLDEST, _LATEST = date(1, 1, 1), date(9999, 12, 31)
 
 
 def column(table: Table, card: Card) -> None:
-    """Draw the card of a column, or of several number columns whose names begin alike."""
+    """Draw the card of a column, or of several number columns whose names have the same beginning."""
     first = card.columns[0]
     features, proposal = features_of(table.domain, first), proposal_of(table, first)
     key = f"card_{tables.fingerprint(table.domain)[:12]}_{card.id}"
@@ -77,7 +77,7 @@ def column(table: Table, card: Card) -> None:
 
 
 def _one_by_one(table: Table, title: str) -> None:
-    """Give each column of a group its own card."""
+    """Split the card of several columns: give each of them its card."""
     state.ONE_BY_ONE.value.setdefault(table.schema_key, []).append(title)
 
 
@@ -88,7 +88,7 @@ def _kind(key: str, kinds: Sequence[str], first: str) -> str:
 
 
 def _number(table: Table, card: Card, features: Sequence[Feature], proposal: ColumnProposal, key: str) -> None:
-    """Ask for a range. It starts with the confirmed range, or with one that the column's name suggests."""
+    """Ask for a range. The fields start with the confirmed range, or with a range that the column's name suggests."""
     feature = features[0] if features and features[0].kind == "numeric" and features[0].date is None else None
     confirmed = feature if feature is not None and not feature.leaks() else None
     suggested = public_range(card.columns[0])
@@ -98,7 +98,7 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
     whole = confirmed.integer if confirmed is not None else suggested is not None and suggested.integer
     if suggested is not None and confirmed is None:
         st.caption(f"Its name suggests {plain(suggested.what)}: {text(low)} to {text(high)}. {suggested.reason}")
-    is_one = len(card.columns) == 1  # rules of one column do not count for the others
+    is_one = len(card.columns) == 1  # words and signs of one column may not fit the other columns of the card
     words, signs = (proposal.words, proposal.signs) if is_one else ((), ())
     if confirmed is not None:
         words = tuple(dict.fromkeys((*confirmed.missing_words, *words)))
@@ -138,7 +138,7 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
 
 
 def _words(words: Sequence[str], start: Sequence[str], key: str) -> list[str]:
-    """Ask which words in a column of numbers are public. Rare words have to be chosen by hand."""
+    """Ask which words in a column of numbers mean a missing cell. Words that few rows have start unselected."""
     if not words:
         return []
     return st.multiselect(
@@ -153,7 +153,7 @@ def _words(words: Sequence[str], start: Sequence[str], key: str) -> list[str]:
 
 
 def _signs(signs: Sequence[str], start: Sequence[str], key: str) -> list[str]:
-    """Ask which signs next to numbers are ignored. Without signs in the column, nothing is asked."""
+    """Ask which signs next to numbers are ignored. A column without signs gets no question."""
     if not signs:
         return []
     return st.multiselect(
@@ -166,7 +166,7 @@ def _signs(signs: Sequence[str], start: Sequence[str], key: str) -> list[str]:
 
 
 def _missing(confirmed: Feature | None, key: str) -> str:
-    """Ask for the rule for missing cells. It starts with the confirmed rule, or with a rule that fits any column."""
+    """Ask for the rule for missing cells. The default is the confirmed rule, or a rule that fits any column."""
     start = RULE_NAMES["category"] if confirmed is None else RULE_NAMES.get(confirmed.missing, RULE_NAMES["category"])
     known(state.CARD_MISSING(key), list(RULES))
     chosen = st.radio(
@@ -182,7 +182,7 @@ def _missing(confirmed: Feature | None, key: str) -> str:
 
 
 def _list(table: Table, name: str, features: Sequence[Feature], proposal: ColumnProposal, key: str) -> None:
-    """Ask for the list of values. It starts with the values in the rows, and rare values are marked."""
+    """Ask for the list of values. It starts with the confirmed values, or with the values that many rows have."""
     counts = counted_values(table, name)
     feature = features[0] if features and features[0].kind == "categorical" and features[0].date is None else None
     confirmed = feature if feature is not None and not feature.leaks() else None
@@ -227,7 +227,7 @@ def _with_rare(values: Sequence[str], kept: Sequence[str]) -> list[str]:
 
 
 def _rare_values(counts: Mapping[str, int], unusual: Sequence[str], key: str) -> list[str]:
-    """Show the values that few rows have. None of them is listed unless the user chooses it; return those chosen."""
+    """Show the values that few rows have, and return those that the user selects. At first none is selected."""
     if not unusual:
         return []
     named = ", ".join(f"“{plain(value, 40)}” ({plural(counts[value], 'row')})" for value in unusual[:_SHOWN])
@@ -249,9 +249,9 @@ def _rare_values(counts: Mapping[str, int], unusual: Sequence[str], key: str) ->
 
 
 def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_confirmed: bool) -> list[str]:
-    """Ask which spellings count as another value, and return the chosen texts, such as "YES = yes".
+    """Ask which spellings count as another value. Return the selected texts, such as "YES = yes".
 
-    Spellings that are rare in the rows have to be chosen by hand, and any others can be typed.
+    Unless the spellings are confirmed, those that few rows have start unselected. The user may type further spellings.
     """
     written_as = {f"{spelling} = {value}": spelling for spelling, value in spellings}
     frequent = often([spelling for spelling, _ in spellings], counts)
@@ -271,7 +271,7 @@ def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_co
 
 
 def _pairs(chosen: Sequence[str], spellings: Spellings) -> Spellings:
-    """Return the chosen spellings with the values that they mean."""
+    """Return pairs of a spelling and the value that it means, from the selected texts."""
     proposed = {f"{spelling} = {value}": (spelling, value) for spelling, value in spellings}
     pairs = []
     for one in chosen:
@@ -283,7 +283,7 @@ def _pairs(chosen: Sequence[str], spellings: Spellings) -> Spellings:
 
 
 def _dates(table: Table, name: str, features: Sequence[Feature], proposal: ColumnProposal, key: str) -> None:
-    """Ask for the format of the dates, the parts to use, and a first and last possible date."""
+    """Ask for the format of the dates, the parts to learn from, and the first and last possible date."""
     used = [feature.date for feature in features if feature.date is not None]
     formats = list(dict.fromkeys([*(part.format for part in used), *proposal.date_formats, *DATE_FORMATS]))
     parts = [part.part for part in used] or [part for part in DATE_PARTS if part != DAYS]
@@ -341,7 +341,7 @@ def _leave_out(table: Table, card: Card, features: Sequence[Feature], key: str) 
 
 
 def label_and_file(table: Table) -> None:
-    """Draw the card of what belongs to the whole table: the classes of the label, and how the file is read."""
+    """Draw the card about the whole table: the classes of the label, and how the file is read."""
     domain, proposal = table.domain, proposal_of(table, table.label)
     key = f"card_{tables.fingerprint(domain)[:12]}_table"
     is_open = open_parts_of_table(domain)
@@ -369,7 +369,7 @@ def label_and_file(table: Table) -> None:
     chosen = _with_rare(parsed(listed), kept)
 
     def answer(source: str) -> Domain:
-        """Return the domain with this source. Classes that have one keep it if only the file is still open."""
+        """Return the domain with this source. Confirmed classes keep their source if only the file was still open."""
         pairs = _pairs(merged, spellings)
         is_same = confirmed and bool(is_open) and (chosen, pairs) == (classes, domain.class_spellings)
         answered = domain if is_same else answers.with_classes(domain, chosen, pairs, source)
@@ -380,7 +380,7 @@ def label_and_file(table: Table) -> None:
 
 
 def _about_file(table: Table) -> str:
-    """Return what an answer about the file asserts, as lines: how it is written, and which columns are used."""
+    """Return lines that state what an answer about the file asserts: its format, and which columns are used."""
     domain = table.domain
     left_out = left_out_of(table)
     besides = f", and not from {plain('; '.join(left_out), _ALL)}" if left_out else ""

@@ -1,4 +1,7 @@
-"""Parts that all cards of the Data tab share: what a column seems to hold, its cells, and the field for the source."""
+"""Parts that all cards of the Data tab share: what a column seems to hold, its cells, and the field for a source.
+
+A source states how everybody can know a fact without seeing the rows.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _EXAMPLES = 3
 
 
 def proposal_of(table: Table, column: str) -> ColumnProposal:
-    """Return what a column seems to hold. The session keeps the result."""
+    """Return what a column seems to hold, such as numbers or dates. The result is cached for the session."""
     assert table.csv is not None
     kept = _proposals((table.key,))
     if column not in kept:
@@ -30,7 +33,7 @@ def proposal_of(table: Table, column: str) -> ColumnProposal:
 
 
 def counted_values(table: Table, column: str) -> dict[str, int]:
-    """Return the values of a column with their numbers of rows. Curator only; the session keeps the result."""
+    """Return the number of rows with each value of a private column. The result is cached for the session."""
     assert table.csv is not None
     kept = _values((table.key,))
     if column not in kept:
@@ -45,7 +48,7 @@ def order_of(table: Table) -> list[str]:
 
 
 def left_out_of(table: Table) -> list[str]:
-    """Return the names of the columns from which no forest learns, besides the label and the column of persons."""
+    """Return the columns that no forest learns from, except the label and the column that identifies persons."""
     domain = table.domain
     used = (*domain.source_columns, domain.label, domain.unit)
     return [name for name in order_of(table) if name not in used]
@@ -72,14 +75,14 @@ def describe(table: Table, column: str, proposal: ColumnProposal) -> None:
 
 
 def source_field(table: Table, key: str, topic: str, proposed: str = "", label: str = QUESTION) -> str:
-    """Ask how everybody knows something.
+    """Ask how everybody knows a public fact, such as a range.
 
-    The field starts with a proposal, or with the last words about the same topic of this table.
+    The field starts with `proposed`, or with the user's last words about the same topic of this table.
 
     Parameters
     ----------
     topic : {"range", "list", "dates", "file"}
-        What the words are about. Words about one topic are seldom right for another.
+        What the source is about. A source of one topic seldom fits another topic.
     """
     last = state.LAST_SOURCE.value.get((table.schema_key, topic), "")
     return st.text_input(
@@ -93,9 +96,9 @@ def source_field(table: Table, key: str, topic: str, proposed: str = "", label: 
 
 
 def use(table: Table, words: str, topic: str, answer: Callable[[str], Domain]) -> None:
-    """Apply an answer with these words as its source, or show why it cannot be used. `topic` is as in `source_field`.
+    """Apply an answer with these words as its source, or show why it cannot be used.
 
-    An empty topic keeps no words.
+    `topic` is as in `source_field`. If it is empty, the words are not proposed for later answers.
     """
     try:
         check_source(words, "this")

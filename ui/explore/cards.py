@@ -1,6 +1,7 @@
-"""The cards of the Data tab: what each column of an upload seems to hold, and what the user has not confirmed yet.
+"""The cards of the Data tab. Each card is about one column of an upload, or about columns with similar names.
 
-No Streamlit here.
+A column is open until the user confirms each part of it that was read from the rows. This module does not use
+Streamlit.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from ui.explore.column_groups import alike
 NUMBER, CATEGORY, DATE, LEFT_OUT = "number", "category", "date", "left out"
 KINDS: Final = (NUMBER, CATEGORY, DATE, LEFT_OUT)
 OPEN, READY, UNUSED = "open", "ready", "left out"
-NUMBERS, LISTS, TABLE = "numbers", "lists", "table"  # ids of cards that are not about one column
-RARE: Final = 10  # a value that fewer rows have is marked as rare
+NUMBERS, LISTS, TABLE = "numbers", "lists", "table"  # ids of the cards about many columns, and about the whole table
+RARE: Final = 10  # a value is rare if fewer rows than this have it
 _KIND_OF: Final = {
     column_kinds.NUMBER: NUMBER,
     column_kinds.NUMBER_WITH_WORDS: NUMBER,
@@ -35,16 +36,17 @@ _KIND_OF: Final = {
 
 @dataclass(frozen=True)
 class Card:
-    """A card about one column, or about several number columns whose names begin alike.
+    """A card about one column, or about several number columns whose names have the same beginning.
 
     Parameters
     ----------
     title : str
-        Name of the column, or the beginning of the names.
+        Name of the column, or the common beginning of the names.
     columns : tuple of str
         Names of the columns.
     state : {"open", "ready", "left out"}
-        State of the columns. "open": the user must still confirm a part that was read from the rows.
+        State of the columns: "open" (the user must still confirm a part that was read from the rows), "ready" (each
+        part has a source), or "left out" (no forest learns from the columns).
     """
 
     title: str
@@ -58,9 +60,10 @@ class Card:
 
 
 def cards(columns: Sequence[str], domain: Domain, one_by_one: Collection[str] = ()) -> list[Card]:
-    """Return the cards of the columns in their order. Open number columns whose names begin alike share a card.
+    """Return the cards of the columns, in the order of the columns.
 
-    The columns of a group whose title is in `one_by_one` have a card each.
+    Open number columns whose names have the same beginning share a card. If the title of such a card is in
+    `one_by_one`, each of its columns has a card instead.
 
     >>> x = tuple(Feature(f"x{i}", "numeric", 0, 1) for i in range(3))
     >>> town = Feature("town", "categorical", categories=("Ulm",), source="documented", source_note="a map")
@@ -92,22 +95,22 @@ def state_of(domain: Domain, column: str) -> str:
 
 
 def features_of(domain: Domain, column: str) -> list[Feature]:
-    """Return the attributes that are read from a column: several for a date, none if it is left out."""
+    """Return the attributes that are read from a column: several for a date, none for a column that is left out."""
     return [feature for feature in domain.features if feature.column == column]
 
 
 def open_parts_of_table(domain: Domain) -> set[str]:
-    """Return which parts of the whole table were read from the rows: "classes", "reading", "columns"."""
+    """Return the parts of the whole table that were read from the rows, among "classes", "reading" and "columns"."""
     return {part.what for part in read_parts(domain) if part.what in OF_TABLES}
 
 
 def propose(csv: CsvTable, column: str) -> ColumnProposal:
-    """Propose what a column of the file holds. Curator only, because it looks at all rows."""
+    """Propose what a column of the file holds. Only the curator may see the proposal, because it uses all rows."""
     return propose_kind(csv.cells.column(column), csv.reading.decimal_of(column))
 
 
 def first_kind(proposal: ColumnProposal, features: Sequence[Feature]) -> str:
-    """Return the kind that a card starts with: the current kind, or the proposed kind if the column is open."""
+    """Return the kind that a card starts with: the proposed kind if the column is open, else the current kind."""
     if not features or not any(feature.leaks() for feature in features):
         return kind_of(features)
     return _KIND_OF.get(proposal.kind, LEFT_OUT)
@@ -123,7 +126,7 @@ def kind_of(features: Sequence[Feature]) -> str:
 
 
 def values_of(cells: pd.Series) -> Mapping[str, int]:
-    """Return the values of a column as texts with their numbers of rows, in the order of the texts. Curator only.
+    """Return the number of rows of each value, in the order of the values as texts. Only the curator may see it.
 
     >>> dict(values_of(pd.Series([2.0, 1.0, None, 1.0])))
     {'1': 2, '2': 1}
@@ -146,7 +149,7 @@ def rare(values: Mapping[str, int]) -> list[str]:
 
 
 def often(texts: Sequence[str], values: Mapping[str, int]) -> list[str]:
-    """Return the texts that at least `RARE` rows have. The app never selects the other texts for the user.
+    """Return the texts that at least `RARE` rows have. The app never preselects the other texts.
 
     >>> often(["k.A.", "Kuru"], {"k.A.": 50, "Kuru": 1})
     ['k.A.']
@@ -164,7 +167,7 @@ def often_signs(signs: Sequence[str], values: Mapping[str, int]) -> list[str]:
 
 
 def usual(values: Mapping[str, int], spellings: Spellings = ()) -> list[str]:
-    """Return the values that at least `RARE` rows have. Leave out alternative spellings of another value.
+    """Return the values that at least `RARE` rows have, without the spellings that stand for another value.
 
     >>> usual({"yes": 50, "YES": 12, "Kuru": 1}, (("YES", "yes"),))
     ['yes']

@@ -20,7 +20,7 @@ _SEPARATOR = re.compile(r"[ _./-]+|(?<=\D)(?=\d)|(?<=[a-z])(?=[A-Z])")
 
 
 def groups(features: Sequence[Feature]) -> dict[str, list[str]]:
-    """Return the names of attributes by group. If all attributes are of one kind, this kind forms no group.
+    """Return the names of attributes by group. A kind that all attributes have forms no group.
 
     >>> columns = [Feature(f"word_freq_{w}", "numeric", 0, 1) for w in ("make", "all", "our")]
     >>> columns += [Feature("town", "categorical", categories=("x",)), Feature("word", "numeric", 0, 1)]
@@ -36,9 +36,9 @@ def groups(features: Sequence[Feature]) -> dict[str, list[str]]:
 
 
 def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[str]]:
-    """Group names by their beginning; the largest group comes first. A title is the longest common beginning.
+    """Group names by their beginning, the largest group first. Its key is the longest common beginning.
 
-    With `all_of_them`, a beginning that all names share forms a group, too.
+    A beginning that all names share forms a group only with `all_of_them`.
 
     >>> alike(["x1", "x2", "x3"]), alike(["x1", "x2", "x3"], all_of_them=True)
     ({}, {'x…': ['x1', 'x2', 'x3']})

@@ -1,4 +1,7 @@
-"""Sources that the user asserts for parts of a domain: the sources after an edit, and summaries in words."""
+"""Sources of the parts of a domain: the sources after an edit by the user, and summaries of the sources in words.
+
+A source states how everybody can know a part, such as the bounds of an attribute, without seeing the rows.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ from dpforest.tables.read_parts import (
 )
 
 READ: Final = "read from the data"
-HOW_KNOWN: Final = "how everybody knows this"  # column of the editor for the source
+HOW_KNOWN: Final = "how everybody knows this"  # column of the editor in which the user states the source
 
 
 def state(feature: Feature) -> str:
-    """Describe the sources of the parts of an attribute, for its row of the editor."""
+    """Describe the sources of the parts of an attribute, for the attribute's row of the editor."""
     by_part = sources(feature)
     of_values = next(iter(by_part.values()))[0]
     read = [what for what, (source, _) in by_part.items() if source == "data"]
@@ -40,9 +43,9 @@ def state(feature: Feature) -> str:
 def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: str) -> Feature:
     """Return the edited attribute with the sources of its parts.
 
-    New words for the source apply to the whole row of the editor. They assert each part that was changed, that has no
-    source, or that has the same source as the values. Without new words, a changed part with a document as its source
-    counts as read from the data, because the document does not state the new value.
+    New words for the source apply to the whole row of the editor. They become the source of each part that was changed,
+    that has no source, or that has the same source as the values. Without new words, a changed part whose source is a
+    document counts as read from the data, because the document does not state the new value.
 
     Parameters
     ----------

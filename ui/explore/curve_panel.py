@@ -37,7 +37,10 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
 
 
 class Panel:
-    """Chart and text of the curve. `refine` updates them in place. `delta` is the δ at which costs are stated as ε."""
+    """The chart of accuracy against ε, with text.
+
+    `refine` updates the chart and the text in place. `delta` is the δ at which costs are stated as ε.
+    """
 
     def __init__(
         self,
@@ -102,14 +105,15 @@ class Panel:
         self._result = result
         figure = self._figure(result)
         if figure.data != self._drawn.data:
-            # Streamlit refuses the same chart twice in one run, and a refined chart may equal an earlier one.
+            # Streamlit refuses the same chart twice in one run. A refined chart may equal an earlier one, so each
+            # drawing has a new key.
             self._redrawn += 1
             chart(figure, self._alt(result), self._place, title=_TITLE, key=f"curve_{self._redrawn}")
             self._drawn = figure
         self._say(result)
 
     def _say(self, result: SweepResult) -> None:
-        """Describe the chart in words. A warning comes first if the forest has no headroom."""
+        """Describe the chart in words. A notice comes first if the forest does not clearly beat guessing."""
         at = self._headroom(self.measure)
         if at.has_none:
             self._warning.info(self._nothing(at), icon=":material/info:")
@@ -125,7 +129,7 @@ class Panel:
         self._price.caption(price(len(result.private("accuracy")), result.epsilons, self._ledger, self._delta))
 
     def _nothing(self, at: Headroom) -> str:
-        """Explain why this forest learns nothing here, and what may help."""
+        """Explain why this forest learns nothing from this table, and what may help."""
         table, settings = self._choice.table, self._choice.settings
         guess = "always saying “" + plain(class_words(table)[int(self._level.floor["class"])], 20) + "”"
         if self.measure == "balanced_accuracy":
@@ -143,7 +147,7 @@ class Panel:
         return f"{_first_look(table)}{sentences} {helps}{self._others.sentence(self.measure, at)}"
 
     def look_elsewhere(self) -> bool:
-        """Do one step of other work: measure the effect of δ, or simulate a part of another forest.
+        """Do one step of background work: measure the effect of δ, or simulate a part of another forest.
 
         Return False if no work is left. Other forests are simulated only if this forest learns nothing.
         """
@@ -161,7 +165,7 @@ class Panel:
     @property
     def _floor(self) -> float:
         value = floor([self._level], self.measure)
-        assert value is not None  # guessing has a value for both measures of this page
+        assert value is not None  # guessing has a value for each measure of `MEASURES`
         return value
 
     def _figure(self, result: SweepResult):
@@ -191,7 +195,7 @@ class Panel:
 
 
 def _first_look(table: Table) -> str:
-    """Return a sentence if the columns of a file are still read as the file suggests; empty otherwise."""
+    """Return a sentence if the user must still confirm parts of an upload; else an empty text."""
     if not table.uploaded or not table.domain.leaks():
         return ""
     return "**This is a first look**, because cards under *Data* are open and columns may be misread. "
@@ -205,7 +209,7 @@ def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0
     repeats : int
         Number of simulated releases at each ε.
     delta : float
-        The δ that belongs to each ε on the curve and to each sum. It is above 0 if the noise is Gaussian.
+        The δ at which each ε of the curve and each sum is stated. It is above 0 if the noise is Gaussian.
     """
     points = len(epsilons)
     budget = ledger.budget
@@ -215,7 +219,7 @@ def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0
             f"{plural(repeats * points, 'forest')} behind the curve do not have the ε they claim, so no sum says "
             "what releasing them would cost."
         )
-    # A release may cost less than its budget. The share of the budget that it costs is the same at each ε.
+    # A release may cost less than its budget, but it costs the same share of its budget at each ε.
     each = ledger.loss * repeats
     budgets = PrivacyLoss.total((_budget_at(e, ledger.kind, delta) for e in epsilons), ledger.kind)
     all_of_them = PrivacyLoss(ledger.kind, each.amount / budget.amount * budgets.amount)

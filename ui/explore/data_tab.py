@@ -1,4 +1,7 @@
-"""The Data tab: an editor of the public domain (all public knowledge about a table), and notes on reading the file."""
+"""The Data tab: an editor of the domain, and notes on reading the file.
+
+The domain is all public knowledge about a table.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ from ui.shared.wording import plain
 
 
 def show(choice: Choice, simulated: Releases | None = None) -> None:
-    """Draw the Data tab. If there are simulated releases, also draw the distribution of rows on the public scale."""
+    """Draw the Data tab. With simulated releases, also draw how the rows are spread over the public scale."""
     table = choice.table
     _leaks(table)
     if table.uploaded:
@@ -76,7 +79,7 @@ def show(choice: Choice, simulated: Releases | None = None) -> None:
 
 
 def _leaks(table: Table) -> None:
-    """Show in one box what was read from the rows. If nothing was, show the bounds that equal a value of a row."""
+    """Show in one box what was read from the rows. If nothing was read, show the bounds that equal a value of a row."""
     parts = read_parts(table.domain)
     if parts:
         st.info(
@@ -122,7 +125,8 @@ def _editor(table: Table) -> pd.DataFrame:
     rows = _rows(table)
     config = {
         "use": st.column_config.CheckboxColumn("use", help="Leave out what should not be learned from."),
-        # Bounds are texts: a column of numbers reads a pasted "1,3" as 13, and in some browsers a typed "0,5" as 5.
+        # Cells of bounds are texts: a column of numbers reads a pasted "1,3" as 13, and in some browsers a typed "0,5"
+        # as 5.
         "lowest": st.column_config.TextColumn("lowest", alignment="right"),
         "highest": st.column_config.TextColumn("highest", alignment="right"),
         "whole": st.column_config.CheckboxColumn("whole numbers"),
@@ -232,7 +236,7 @@ def _public(table: Table) -> None:
         table.key in state.DECLARED_PUBLIC.value,
         key=key,
         help="Otherwise each release states that you looked at this table when you chose the settings.",
-        on_change=_declare,  # a callback, because it runs before the page, whose upper part needs the new value
+        on_change=_declare,  # Streamlit runs a callback before the page, whose upper part needs the new value
         args=(table.key, key),
     )
 
@@ -240,7 +244,8 @@ def _public(table: Table) -> None:
 def _declare(table_key: str, key: state.Key) -> None:
     """Store the value of the checkbox. If the table is no longer public, let the rule set depth and number of trees.
 
-    The sliders of a public table start from the exact number of rows, so the values that the user set may reveal it.
+    The sliders of a public table start from the exact number of rows, so the values that the user set may reveal this
+    number.
     """
     declared = state.DECLARED_PUBLIC.value
     if key.value:

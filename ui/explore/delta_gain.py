@@ -1,4 +1,4 @@
-"""The effect of δ: one simulated release of the same forest at the same ε with the other δ, which is 0 or 10⁻⁶."""
+"""The effect of δ: the accuracy of the same forest at the same ε with the other of two values of δ, 0 and 10⁻⁶."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.shared.sidebar import Choice
 
 
 class DeltaGain:
-    """A sentence about the accuracy with the other δ. `step` writes it. Forests without δ have no such sentence."""
+    """A sentence with the accuracy at the other δ, written by `step`. A forest without the option δ has no sentence."""
 
     def __init__(self, choice: Choice) -> None:
         self._choice, self._place = choice, st.empty()
@@ -37,7 +37,7 @@ class DeltaGain:
 
 
 def sentence(epsilon: float, other: float, repeats: int, *, allowed: bool) -> str:
-    """State the accuracy with the other δ. If `allowed`, the page shows δ > 0, so the other δ is 0.
+    """State the accuracy at the other δ: 0 if the page now allows δ > 0 (`allowed`), and 10⁻⁶ if it does not.
 
     >>> sentence(1.0, 0.8468, 1, allowed=False)
     'With δ = 10⁻⁶ at ε = 1: 84.7 % right, by 1 simulated release.'

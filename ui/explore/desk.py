@@ -22,7 +22,8 @@ _MARKS: Final = {OPEN: "", UNUSED: " (left out)"}
 def show(table: Table, *, pending: bool) -> None:
     """Show the progress and the card of one column.
 
-    While edits of the grid wait to be applied (`pending`), no card can be used, because it would drop these edits.
+    While edits in the table below wait to be applied (`pending`), the cards are disabled, because an answer would drop
+    these edits.
     """
     every = _cards(table)
     is_open = _open_ids(table, every)
@@ -57,7 +58,7 @@ def _cards(table: Table) -> list[Card]:
 
 
 def _open_ids(table: Table, every: list[Card]) -> list[str]:
-    """Return the ids of the cards with an open question, in the order in which they are offered."""
+    """Return the ids of the cards with an open question, in the order in which the page offers them."""
     ids = [card.id for card in every if card.state == OPEN]
     return [*ids, *([TABLE] if open_parts_of_table(table.domain) else [])]
 
@@ -74,7 +75,7 @@ def _progress(n_columns: int, n_open: int, is_open: list[str]) -> str:
 
 
 def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
-    """Ask for a card, and return its id. The choice starts at the first open card that was not put off."""
+    """Let the user choose a card, and return its id. At first, it is the first open card that was not skipped."""
     by_id = {card.id: card for card in every}
     sizes = {NUMBERS: len(bulk_cards.numbers(table)), LISTS: len(bulk_cards.lists(table))}
     bulk = [id for id, size in sizes.items() if size > 1]
@@ -113,7 +114,7 @@ def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
 def _skip(table: Table, id: str, is_open: list[str]) -> None:
     skipped = state.SKIPPED.value.setdefault(table.schema_key, [])
     if set(is_open) <= {*skipped, id}:
-        skipped.clear()  # every card was put off, so start again
+        skipped.clear()  # the user skipped every open card, so offer all of them again
     skipped.append(id)
 
 

@@ -22,14 +22,14 @@ _AMBIGUOUS: Final = re.compile(r"[+-]?([1-9][0-9]{0,2},[0-9]{3}|[0-9]+([.,][0-9]
 RULES: Final = {
     "a separate value": "category",
     "there are none": "refuse",
-}  # from the editor's words for missing cells to the parameter
+}  # maps the editor's words for missing cells to values of the parameter `missing`
 RULE_NAMES: Final = {rule: name for name, rule in RULES.items()}
 
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:
     """Cast the rows of the editor to types that allow an empty cell.
 
-    Streamlit drops an edit that does not fit its type.
+    Streamlit drops an edit that does not fit the type of its column.
     """
     types = dict.fromkeys(TICKED, "boolean") | dict.fromkeys((*BOUNDS, *TEXTS), "object")
     return frame.astype(types)
@@ -56,14 +56,14 @@ def _cleaned(cell: str, value: Any) -> Any:
 def number(text: str) -> float | str:
     """Parse the number in a cell, with a decimal point or comma.
 
-    An ambiguous text, or one without a number, stays text.
+    Return the text itself if it is ambiguous or not a number.
 
     >>> number("1,3"), number(" 1.3 "), number("0,125"), number("1,300"), number("abc")
     (1.3, 1.3, 0.125, '1,300', 'abc')
     """
-    text = text.strip().replace("\u2212", "-")  # spreadsheets and word processors write this minus sign
+    text = text.strip().replace("\u2212", "-")  # "\u2212" is the minus sign that spreadsheets and word processors write
     if text.lower() in {"inf", "-inf"}:
-        return float(text)  # a later check refuses it
+        return float(text)  # `_checked_bound` refuses it
     if not _NUMBER.fullmatch(text) or _AMBIGUOUS.fullmatch(text):
         return text
     value = float(text.replace(",", "."))
@@ -82,12 +82,12 @@ def shown(value: float | None) -> str | None:
 
 
 def changes(old: Feature, cell: str, value: Any) -> dict[str, Any]:
-    """Return the parameters of the attribute that one edited cell sets. `value` comes from `cleaned`.
+    """Return the parameters of `Feature` that one edited cell changes, with new values. `value` comes from `cleaned`.
 
     Raises
     ------
     DomainError
-        If the cell is empty but must not be, or does not apply to an attribute of this kind.
+        If the cell must not be empty but is, or if an attribute of this kind has no such parameter.
     """
     if cell == "missing":
         return {"missing": _rule(old, value)}

@@ -1,6 +1,7 @@
-"""The curve of the default settings, read from a file, so that a machine without compiled kernels shows it at once.
+"""The curve of the default settings, read from a file, so that the page shows a curve before any code is compiled.
 
-`scripts/first_curve.py` writes the file. A test simulates some of its releases again. No Streamlit here.
+`scripts/first_curve.py` writes the file. A test checks some of its releases by simulating them again. This module does
+not use Streamlit.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ PATH: Final = Path(__file__).parents[2] / "data" / "first_curve.json"
 
 @dataclass(frozen=True)
 class FirstLook:
-    """The first simulated releases, and the certificate and ledger that a release would carry."""
+    """The first simulated releases of the default settings, with the certificate and the ledger of a release."""
 
     pieces: list[list[Row]]
     certificate: Certificate
     ledger: Ledger
 
     def into(self, job: SweepJob) -> None:
-        """Add the releases to a job, which treats them like simulated ones."""
+        """Add the releases to a job, which treats them like releases that it simulated."""
         for n, piece in enumerate(self.pieces):
             job.add(n, piece)
 
 
 def stored(table: Table, settings: ForestSettings) -> FirstLook | None:
-    """Return the stored releases; None unless the table and the settings are those with which the app opens."""
+    """Return the stored releases if the table and the settings are those with which the app opens; otherwise None."""
     if table.uploaded or not PATH.exists():
         return None
     content = json.loads(PATH.read_text())
@@ -61,7 +62,7 @@ def key(table: Table, settings: ForestSettings) -> dict[str, Any]:
 
 
 def as_json(job: SweepJob) -> list[list[Row]]:
-    """Return the finished pieces in JSON types, with None for an infinite ε, and bytes in base 16."""
+    """Return the finished results of a job in JSON types: None for an infinite ε, and hexadecimal digits for bytes."""
     return [[_written(row) for row in job.pieces[n]] for n in range(job.n_done)]
 
 
@@ -71,6 +72,6 @@ def _written(row: Row) -> Row:
 
 
 def _read(row: Row) -> Row:
-    """Convert one row of `as_json` back."""
+    """Convert a row that `_written` returned back to the row of a job."""
     epsilon = math.inf if row["epsilon"] is None else row["epsilon"]
     return {**row, "epsilon": epsilon, "right": bytes.fromhex(row["right"])}

@@ -65,7 +65,7 @@ def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]
 
 
 def _verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
-    """Show a sentence with the vote of the trees, whether it is right, and the flip rate of the leaves."""
+    """Show the vote of the trees, whether it is right, and how often noise flips the labels of the leaves."""
     labels, flip, classes = view.labels[leaves], view.flip[leaves], view.domain.classes
     share = np.bincount(labels, minlength=view.domain.n_classes) / len(labels)
     winner = int(share.argmax())
@@ -87,7 +87,7 @@ def _select_tree() -> None:
 
 
 def points(key: str) -> list:
-    """Return the numbers in the customdata of the points that the user clicked in a chart."""
+    """Return Plotly's `customdata` of the points that the user clicked in a chart."""
     chosen: Any = st.session_state.get(key)
     points = chosen.selection.points if hasattr(chosen, "selection") else []
     numbers = [np.ravel(point["customdata"])[0] for point in points if "customdata" in point]

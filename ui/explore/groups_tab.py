@@ -22,7 +22,7 @@ from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.wording import plain
 
-LOOSE: Final = 10.0  # an ε with little noise; losses of accuracy are differences from the accuracy at this ε
+LOOSE: Final = 10.0  # ε with little noise; a loss of accuracy is the difference from the accuracy at this ε
 _HELP: Final = (
     "False-positive rate: share of the negative rows that the forest calls positive. False-negative rate: share of the "
     "positive rows that it calls negative. Selection rate: share of all rows that it calls positive."
@@ -93,7 +93,10 @@ class GroupsTab:
         )
 
     def _lost(self, result: SweepResult) -> str:
-        """Name the group that loses the most accuracy from ε = 10 to the chosen ε, if its interval excludes 0."""
+        """Name the group that loses the most accuracy from ε = 10 to the chosen ε.
+
+        Return an empty text if the confidence interval of this loss contains 0.
+        """
         if not self._epsilon < LOOSE or LOOSE not in result.epsilons:
             return ""
         before, after = (self._measured.right(result.right(epsilon)) for epsilon in (LOOSE, self._epsilon))

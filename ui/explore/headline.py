@@ -46,7 +46,7 @@ def is_skewed(level: Baselines) -> bool:
 
 
 class Figures:
-    """Four figures, drawn once and refined in place: accuracy, best without privacy, floor, and the meaning of ε."""
+    """Four figures, drawn once and refined in place: accuracy, best without privacy, guessing, and what ε means."""
 
     def __init__(
         self, choice: Choice, certificate: Certificate, ledger: Ledger, result: SweepResult, level: Baselines
@@ -67,7 +67,7 @@ class Figures:
 
     def _texts(self, result: SweepResult) -> list[tuple[str, str, str, str | None]]:
         """Return (label, value, note, help) of each figure."""
-        at = list(result.epsilons).index(self._choice.settings.epsilon)  # every result has this ε
+        at = list(result.epsilons).index(self._choice.settings.epsilon)  # results always include the current ε
         shown, floor = is_skewed(self._level), self._level.floor
         most_frequent = int(floor["class"])
         accuracy, balanced = (result.private(measure)[:, at] for measure in ("accuracy", "balanced_accuracy"))
@@ -101,7 +101,7 @@ class Figures:
         return [(label, unbroken(value), unbroken(note), help) for label, value, note, help in texts]
 
     def _without_privacy(self, result: SweepResult, shown: bool) -> tuple[str, str, str, str | None]:
-        """Return the texts of the best model without privacy. The note has this forest's accuracy without noise."""
+        """Return the texts of the best model without privacy. The note states this forest's accuracy without noise."""
         without_noise = float(result.without_noise("accuracy").mean())
         forest = f"this forest without noise: {percent(without_noise)}"
         help = (
@@ -148,7 +148,7 @@ def _meaning(choice: Choice, certificate: Certificate, ledger: Ledger) -> tuple[
 
 
 def _guesses(promise: Guarantee, *, holds: bool) -> str:
-    """Describe the large number: how many of 100 guesses of an attacker are right.
+    """Describe the figure's number: how many of 100 guesses of an attacker are right.
 
     >>> _guesses(Guarantee(1.0), holds=True)
     'guesses whether a row is in the table are right, at most (a coin: 50). Between two values of a row: 81.7.'

@@ -1,8 +1,10 @@
 """The instrument: sliders for ε, depth, trees and α, with a curve and a tree that change while the user drags a slider.
 
 The sliders are part of a component, whose JavaScript is in `front_end`. When the user releases a slider, the component
-sends the new value to Python, which puts it into the Streamlit controls under *Exact values* (`_take`). Links, reloads
-and tests use these controls, so the page also works without the component.
+sends the new value to Python, and `_take` puts it into the Streamlit controls under *Exact values*. Links, reloads and
+tests use these controls, so the page also works without the component.
+
+A line is the accuracy against ε at one position of the other sliders.
 """
 
 from __future__ import annotations
@@ -39,9 +41,9 @@ from ui.shared.tables import read_by, split
 
 FRONT_END: Final = Path(__file__).parent / "front_end"
 SCRIPTS: Final = ("curves.js", "draw_curve.js", "draw_tree.js", "instrument.js")
-MOST_LEAVES: Final = 2**17  # largest number of leaves of a forest at another depth or number of trees
-BETWEEN_DRAWINGS: Final = 1.0  # seconds that pass at least between two drawings, each with one more line
-MOST_OTHER_TREES: Final = 8  # largest number of positions of the slider for trees whose lines are simulated
+MOST_LEAVES: Final = 2**17  # a forest with more leaves than this gets no line at another depth or number of trees
+BETWEEN_DRAWINGS: Final = 1.0  # least number of seconds between two drawings while lines are being added
+MOST_OTHER_TREES: Final = 8  # largest number of positions of the trees slider for which lines are simulated
 
 
 @cache
@@ -61,11 +63,11 @@ class Instrument:
     ----------
     choice : Choice
     job : SweepJob
-        The releases of the present settings.
+        Simulated releases of the settings that the page shows.
     result : SweepResult
     level : Baselines
     measure : str
-        Column of the measure in the figures of a sweep, "accuracy" or "balanced_accuracy".
+        Measure that the curve shows, as a column of a sweep's results: "accuracy" or "balanced_accuracy".
     delta : float
         The δ at which ε is stated.
     """
@@ -87,15 +89,15 @@ class Instrument:
         self._draw()
 
     def refine(self, result: SweepResult) -> None:
-        """Draw the instrument again, from a result with more simulated releases, and perhaps at more ε."""
+        """Draw the instrument again, from a result with more simulated releases, and perhaps at more values of ε."""
         has_new_grid = len(result.epsilons) != len(self._result.epsilons)
         self._result = result
         if has_new_grid and self._view is not None:
-            self._picture()  # flip rates are listed for each ε of the grid
+            self._picture()  # the description of the tree lists its flip rates at each ε of the grid
         self._draw()
 
     def show_tree(self, view: ForestView) -> None:
-        """Draw the chosen tree of a simulated release at the present ε, and the votes of some trees on a record."""
+        """Draw the chosen tree of a simulated release at the present ε, and the votes of some trees on one record."""
         self._view = view
         self._flips = {}
         self._picture()
@@ -107,9 +109,9 @@ class Instrument:
     def step(self) -> bool:
         """Simulate a part of the lines at other positions of the sliders, or compute flip rates at another ε.
 
-        Return False if no work is left, if another page computes now, or if worker processes run because several users
-        waited for first figures. Such a busy server computes only what its users ask for. Until it answers, a dragged
-        slider shows the present line.
+        Return False if no work is left or the server is busy. It is busy if another page computes now, or if worker
+        processes run because several users waited for their first figures. A busy server computes only what its users
+        ask for. Meanwhile a dragged slider shows the present line.
         """
         if SCHEDULER.is_busy or INTERACTIVE.is_ready:
             return False
@@ -119,7 +121,7 @@ class Instrument:
         if not self._others:
             return False
         kind, stop, line = self._others[0]
-        with suppress(ValueError):  # the forest may be too large for this table; then it has no line
+        with suppress(ValueError):  # a forest that is too large for this table raises ValueError and gets no line
             self._at_work = self._at_work or sweep_job(self._choice.table, line)
             if self._at_work.step():
                 return True
@@ -212,7 +214,8 @@ class Instrument:
     def _levels(self) -> list[dict[str, Any]]:
         """Return two horizontal lines: guessing, and the best model without privacy.
 
-        The second line is this forest without noise if this forest is the best, or as long as models are fitted.
+        The second line is this forest without noise if no other model is better, or while other models are still being
+        fitted.
         """
         exact = float(self._result.without_noise(self._measure).mean())
         floor = self._level.floor["accuracy"]
@@ -236,9 +239,10 @@ class Instrument:
         return _slider("α", stops if present in stops else (*stops, present), present)
 
     def _same_alpha(self) -> dict[str, str]:
-        """Map each α strategy to another one whose first release classifies the same held-out rows correctly.
+        """Map each α strategy to another strategy whose first release classifies the same held-out rows correctly.
 
-        The two must agree at each ε that both have. Strategies without such a partner are left out.
+        The two strategies must agree at each ε that was simulated for both. A strategy that agrees with no other is
+        left out.
         """
         settings = self._choice.settings
         if settings.kind != "boosted":
@@ -284,11 +288,11 @@ def _slider(name: str, values: Any, value: Any, why: str = "") -> dict[str, Any]
 
 
 def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, str, Line]]:
-    """Return the lines at other depths and at other numbers of trees that a move of a slider may ask for.
+    """Return the lines at other depths and at other numbers of trees, which the user may choose by moving one slider.
 
-    If the rule sets depth and trees now, a move of one slider turns the rule off, and the other slider then starts from
-    `Shape.starts`. The lines have only some of the ε: with all ε they would cost ten times as much as the present line.
-    A forest that is fitted anew at each ε has lines only for the next positions of a slider.
+    If a rule sets depth and trees now, moving one slider turns the rule off, and the other slider then starts from
+    `Shape.starts`. A line has only some ε of the grid, because all of them would cost ten times as much as the present
+    line. A forest that is fitted anew at each ε has lines only for the neighboring positions of a slider.
 
     Returns
     -------
@@ -341,7 +345,9 @@ def _classified(job: SweepJob) -> dict[float, bytes]:
 
 
 def _alike(classified: dict[str, dict[float, bytes]]) -> dict[str, str]:
-    """Map each strategy to the first other one with equal results at all ε that both have, if there is one.
+    """Map each strategy to the first other strategy with equal results at all ε that both have.
+
+    A strategy without such a partner is left out.
 
     >>> _alike({"1": {0.1: b"a", 1.0: b"b"}, "carried": {1.0: b"b"}, "0": {1.0: b"c"}})
     {'1': 'carried', 'carried': '1'}
@@ -356,7 +362,7 @@ def _alike(classified: dict[str, dict[float, bytes]]) -> dict[str, str]:
 
 
 def _steps(values: tuple[int, ...], value: int) -> tuple[int, ...]:
-    """Return a value with its neighbors.
+    """Return a value with the values before and after it.
 
     >>> _steps((1, 2, 5, 9), 5), _steps((1, 2), 1)
     ((2, 5, 9), (1, 2))
@@ -368,7 +374,7 @@ def _steps(values: tuple[int, ...], value: int) -> tuple[int, ...]:
 
 
 def _spread_out(values: tuple[int, ...], value: int) -> tuple[int, ...]:
-    """Return at most `MOST_OTHER_TREES` of the values: `value` with its neighbors, and others at even distances."""
+    """Return at most `MOST_OTHER_TREES` of the values: `value`, its neighbors, and other values at even distances."""
     if len(values) <= MOST_OTHER_TREES:
         return values
     near = _steps(values, value)

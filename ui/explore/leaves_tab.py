@@ -26,12 +26,12 @@ from ui.shared.sidebar import Choice
 
 SCOPES = ("the whole forest", "one tree")
 SHOWN = 1_000  # largest number of leaves in the table
-N_DRAWS = 200  # number of redraws for the simulated flip rate
+N_DRAWS = 200  # number of times that noise is drawn for the simulated flip rate
 NO_DATA = "no rows: the released label is pure noise"
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """Draw the flip rates of all leaves as a histogram, with sentences, and a table of leaves."""
+    """Draw a histogram of the flip rates of all leaves, sentences about it, and a table of leaves."""
     n_counted, flip, counted = view.n_counted, view.flip, view.counted
     full = n_counted > 0
     titled(
@@ -132,7 +132,7 @@ def show(choice: Choice, view: ForestView) -> None:
 
 
 def _both_rates(per_one: float, per_leaf: float, n_full: int, counted: str) -> str:
-    """State and explain two flip rates: per row (with a unit of privacy, per person) and per leaf."""
+    """State and explain two mean flip rates: over leaves, and over rows (or over persons, given a unit of privacy)."""
     return (
         f"- Per {counted.removesuffix('s')}: **{flip_percent(per_one)}**. Each leaf counts by its {counted}, and a "
         f"change between classes that tie for the most {counted} does not count.\n"
@@ -158,8 +158,8 @@ def empty_words(n_empty: int, n_leaves: int, published: str) -> str:
 def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     """Return the exact figures of some leaves, one row for each leaf, for the curator only.
 
-    If the table has a unit of privacy, each leaf has a number of persons and a number of rows, and the columns of the
-    classes count persons.
+    If the table has a unit of privacy, such as persons with several rows, each leaf has a number of persons and a
+    number of rows. The columns of the classes then count persons.
     """
     trees, classes = view.trees, [str(c) for c in view.domain.classes]
     tree_of = np.searchsorted(trees.leaf_start, leaves, side="right") - 1

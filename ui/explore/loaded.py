@@ -1,4 +1,7 @@
-"""Merge a domain from a file into a table's domain. Parts that the file omits do not change. No Streamlit here."""
+"""Merge a domain from a file into a table's domain. Parts that the file omits do not change.
+
+This module does not use Streamlit.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class Loaded:
     mistakes : tuple of str
         Reasons why nothing can be loaded; empty if the file is valid.
     differs : bool
-        Whether the columns of the table that the file names differ from those that the table uses.
+        Whether the file names other columns of the table than those that the table uses now.
     """
 
     domain: Domain
@@ -54,7 +57,7 @@ def of_json(content: Any) -> Domain:
 
 
 def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
-    """Return the domain of a JSON file as codebook entries. Only parts that the JSON states have a source."""
+    """Return the domain of a JSON file as codebook entries. A part has a source only if the JSON states this part."""
     entries = []
     for place, (written, feature) in enumerate(zip(content["features"], file.features, strict=True), 1):
         of_values, of_type, of_missing = sources(feature).values()
@@ -106,7 +109,7 @@ def over(
     exactly : bool
         Whether to use exactly the attributes that the file names. If False, the choice of columns stays.
     other_kinds : bool
-        Whether the kind of an attribute may change. It may for an upload, whose cells are read from text.
+        Whether the kind of an attribute may change. It may change for an upload, whose cells are read from text.
     """
     if book.mistakes:
         return Loaded(domain, mistakes=book.mistakes)
@@ -162,8 +165,8 @@ def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> F
     Raises
     ------
     DomainError
-        If the kind would change but must not, if a source is not valid, or if the entry has a source but no values
-        although the current values were read from the rows.
+        If the kind would change although `other_kinds` is False, if a source is not valid, or if the entry states a
+        source without values for an attribute whose current values were read from the rows.
     """
     kind = entry.kind or _kind_by_values(entry) or old.kind
     if kind != old.kind and not other_kinds:
@@ -194,8 +197,8 @@ def _differ(old: Feature, new: Feature, *names: str) -> bool:
 def _completed(entry: CodebookEntry, kind: str, now: dict[str, Source]) -> CodebookEntry:
     """Return the entry with a public rule for each part that its source covers but the file omits.
 
-    If the current value of such a part was read from the rows, it must not count as asserted. The public rule fits any
-    column: numbers may have fractions, and missing cells form a category.
+    Without this rule, the entry's source would vouch for a current value that was read from the rows. The public rule
+    fits any column: numbers may have fractions, and missing cells form a category.
     """
 
     def needs_rule(part: str) -> bool:
@@ -215,7 +218,7 @@ def _is_date_of(entry: CodebookEntry, columns: Collection[str]) -> bool:
 
 
 def _unsourced(entry: CodebookEntry) -> Feature:
-    """Return the attribute of an entry for a part of a date that the table does not use yet. It has no source."""
+    """Return the attribute, without a source, of an entry for a part of a date that the table does not use yet."""
     return Feature(
         entry.name,
         entry.kind or "numeric",
@@ -313,7 +316,8 @@ def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -
 def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, Any]:
     """Return the parameters that set the sources of the file format and of the choice of columns.
 
-    The file sets the source of the format only if both domains have the same format, and likewise for the columns.
+    The file sets the source of the format only if both domains have the same format. It sets the source of the choice
+    of columns only if both domains have the same columns.
     """
     changes: dict[str, Any] = {}
     if file is None:

@@ -31,9 +31,9 @@ _WHOLE: Final = {"yes": True, "no": False}
 
 
 def show(table: Table, *, pending: bool) -> None:
-    """Draw the form. It does not offer attributes whose source the user must still confirm.
+    """Draw the form. It leaves out attributes whose source the user must still confirm.
 
-    While edits wait to be applied (`pending`), the button is off, because an answer would drop these edits.
+    While edits wait to be applied (`pending`), the button is disabled, because an answer would drop these edits.
     """
     offered = [feature for feature in table.domain.features if feature.source != "data"]
     if not offered:
@@ -86,7 +86,7 @@ def _kinds(table: Table, names: Collection[str], key: str) -> set[str]:
 
 
 def _ranges(features: Sequence[Feature], key: str) -> dict[str, tuple[float, float]]:
-    """Ask for one range for all of these attributes, and return it by name. The dict is empty if the ranges stay."""
+    """Ask for one range for all of these attributes, and return it for each name; {} if the ranges stay as they are."""
     if not features:
         return {}
     st.markdown("**Which range is public for these numbers?**")
@@ -128,7 +128,8 @@ def _missing(features: Sequence[Feature], key: str) -> str | None:
 def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:
     """Ask for one choice for all attributes, and return it.
 
-    If the attributes differ, or their rule is not among the choices, "as listed" is offered, which changes nothing.
+    If the attributes differ, or their rule is not among the choices, the control also offers "as listed", which changes
+    nothing.
     """
     start = next(iter(now)) if len(now) == 1 else AS_LISTED
     offered = choices if start in choices else [AS_LISTED, *choices]

@@ -1,4 +1,4 @@
-"""A few simulated releases of each other forest at the present ε, to see which forest predicts best on this table."""
+"""Simulated releases of each other forest at the present ε, to see which forest predicts best on this table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RELEASES: Final = 3  # number of simulated releases of each forest
 
 
 class OtherForests:
-    """All other certified forests with default settings. Each `step` simulates a part of a release of one of them."""
+    """All other certified forests with default settings. Each `step` simulates a part of a release of one forest."""
 
     def __init__(self, choice: Choice) -> None:
         self._choice, self._jobs = choice, dict[ForestSettings, SweepJob]()
@@ -39,7 +39,7 @@ class OtherForests:
         if not self._left:
             return False
         other, n_releases = self._left[0]
-        with suppress(ValueError):  # the forest may be too large for this table; then it has no figures
+        with suppress(ValueError):  # a forest that is too large for this table raises ValueError and gets no figures
             job = sweep_job(self._choice.table, Line(other, (other.epsilon,)))
             if job.step(n_releases):
                 return True
@@ -52,7 +52,7 @@ class OtherForests:
         return {other: float(gathered([job]).private(measure).mean()) for other, job in self._jobs.items()}
 
     def sentence(self, measure: str, at: Headroom) -> str:
-        """Name the forests that beat guessing at this ε by more than chance.
+        """Name the forests that are better than guessing at this ε by more than chance explains.
 
         The sentence is empty until all forests are simulated.
         """

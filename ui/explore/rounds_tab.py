@@ -1,4 +1,4 @@
-"""Charts of the random-tree booster: accuracy by round, effects of attributes, and the parts of one prediction."""
+"""Charts of the random-tree booster: accuracy by round, effects of attributes, and what adds up to one prediction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the rows fit the public domain: cells and labels outside of the domain, and the public rule for such cells."""
+"""How the rows fit the public domain: cells and labels outside the domain, and the public rule that replaces them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> t
 
 
 def all_beyond(cells: pd.DataFrame, n_rows: int) -> list[str]:
-    """Return the names of attributes whose numbers are all beyond the bounds.
+    """Return the names of the attributes all of whose numbers are outside their bounds.
 
     `cells` is the data frame that `out_of_domain` returns.
     """

@@ -1,4 +1,7 @@
-"""Unused columns of an upload: ids, dates, constants, and columns that the user leaves out. No Streamlit here."""
+"""Unused columns of an upload: ids, dates, constants, and columns that the user leaves out.
+
+This module does not use Streamlit.
+"""
 
 from __future__ import annotations
 

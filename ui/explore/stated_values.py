@@ -1,4 +1,7 @@
-"""Values that a user states for many attributes at once, and the domain with these values. No Streamlit here."""
+"""Values that a user states for many attributes at once, and the domain with these values.
+
+This module does not use Streamlit.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.tables.read_parts import BOUNDS, MISSING, TYPE, Source, sources, with_sources
 
-Target = tuple[str, str]  # a part of an attribute: `Part.what` and `Part.name`
+Target = tuple[str, str]  # (`Part.what`, `Part.name`) of a part of an attribute, such as ("bounds", "age")
 
 
 @dataclass(frozen=True)
 class StatedValues:
-    """Values that the user states for some attributes. None, or a missing range, keeps the current value.
+    """Values that the user states for some attributes. An attribute without a value here keeps its current one.
 
     Parameters
     ----------
@@ -33,7 +36,7 @@ class StatedValues:
 
 
 def targets(domain: Domain, names: Collection[str], kinds: Collection[str]) -> list[Target]:
-    """Return the parts of these kinds of the attributes with these names."""
+    """Return the parts of the named attributes that are of these kinds. A kind is a `Part.what`, such as "bounds"."""
     return [(what, f.name) for f in domain.features if f.name in names for what in sources(f) if what in kinds]
 
 

@@ -1,4 +1,7 @@
-"""Words for each bundled table: the people or things in its rows, and what a forest predicts. No Streamlit here."""
+"""Words for each bundled table: the people or things in its rows, and what a forest predicts.
+
+This module does not use Streamlit.
+"""
 
 from __future__ import annotations
 
@@ -89,8 +92,8 @@ _STORIES: Final = {
 def story(table: Table) -> Story:
     """Return the story of a bundled table with its default label.
 
-    Any other table or label gets a general story: "row", "rows" (or "person", "persons"), the number of attributes and
-    the label column.
+    Any other table or label gets a general story: "row" and "rows" (or "person" and "persons"), the number of
+    attributes, and the label column.
     """
     if not table.uploaded and table.key in _STORIES and table.label == bundled(table.key).label:
         return _STORIES[table.key]
@@ -110,6 +113,6 @@ def with_class_words(view: ForestView, table: Table) -> ForestView:
     return _renamed(view, tuple(class_words(table))) if story(table).classes else view
 
 
-@lru_cache(maxsize=4)  # a view keeps its figures; only views of bundled tables come here
+@lru_cache(maxsize=4)  # few entries, because each view holds large arrays
 def _renamed(view: ForestView, classes: tuple[str, ...]) -> ForestView:
     return replace(view, domain=replace(view.domain, classes=classes))

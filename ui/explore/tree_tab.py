@@ -192,7 +192,7 @@ def _flipped(nodes: NodeTable) -> str:
 
 
 def _no_say(view: ForestView) -> bool:
-    """Return whether each question was drawn with less than 1.5 times its probability in a draw without data."""
+    """Return whether no question was more than 1.5 times as likely to be drawn as in a draw without data."""
     ratio = [p / c for trace in view.traces for p, c in zip(trace.probability, trace.chance, strict=True)]
     return max(float(r.max()) for r in ratio) < 1.5
 
@@ -206,7 +206,7 @@ def _of_class(view: ForestView, tree: int) -> str:
 
 def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
     settings, table = choice.settings, choice.table
-    by_rule = settings.certified and settings.depth == AUTO  # the rule then uses a noisy number of records
+    by_rule = settings.certified and settings.depth == AUTO  # the rule sets the depth from a noisy row count
     asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, planned_rows(table, settings))[0]
     if deepest >= asked or FORESTS[settings.kind].is_fitted_anew:
         return ""
@@ -234,7 +234,7 @@ def _look_at(structure: tuple, node: int) -> None:
 def _read_on(structure: tuple, key: state.Key, nodes: list[int]) -> bool:
     """Make the drawing start at the node that a control chose, and return True.
 
-    Return False if the choice belongs to the previous tree, which the browser may still show.
+    Return False if the user chose a node of the previous tree, which the browser may still show.
     """
     is_of_this_tree = not known(key, nodes) and key.value is not None
     if is_of_this_tree:
@@ -304,7 +304,7 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
 
 
 def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
-    """Offer the questions of the overview that the most rows or persons reach, for users without a mouse."""
+    """Offer the questions of the overview that most rows or persons reach, for users without a mouse."""
     tree = nodes.trees
     inner = np.flatnonzero(tree.kind != LEAF)
     if len(inner) < 2:
@@ -314,7 +314,7 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
 
     def go() -> None:
         if _read_on(structure, state.TO_NODE, options):
-            state.TO_NODE.value = None  # otherwise the box would name this node after a click on another one
+            state.TO_NODE.value = None  # otherwise the box would still name this node after a click on another node
 
     def named(node: int) -> str:
         asked = unescape(question(tree, view.domain, node))  # a select box does not interpret HTML

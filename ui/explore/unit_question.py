@@ -1,6 +1,6 @@
 """The first question of the Data tab: whose rows are these? The answer sets the unit of privacy.
 
-No fit infers the unit from the rows.
+The unit is the column that identifies persons, if persons have several rows. No fit infers it from the rows.
 """
 
 from __future__ import annotations
@@ -82,9 +82,10 @@ def show(table: Table) -> None:
 
 
 def candidates(table: Table) -> list[tuple[str, bool]]:
-    """Return the columns that may identify persons, and for each whether it looks like an identifier.
+    """Return the columns that may identify persons, each with whether it looks like an identifier.
 
-    Columns that look like identifiers come first. Texts such as "<5" among numbers do not look like identifiers.
+    Columns that look like identifiers come first. A column of numbers with some texts such as "<5" does not look like
+    one.
     """
     assert table.csv is not None
     columns = [c for c in table.csv.columns if c.name != table.label and c.kind not in ("constant", "empty")]
@@ -96,7 +97,7 @@ def candidates(table: Table) -> list[tuple[str, bool]]:
 
 
 def _has_numbers_as_texts(table: Table, column: str) -> bool:
-    """Return whether a column of texts seems to hold numbers with signs or words among them. Curator only."""
+    """Return whether a column of texts seems to hold numbers with signs or words. For the curator only."""
     assert table.csv is not None
     is_text = table.csv.table[column].dtype.kind not in "if"
     return is_text and proposal_of(table, column).kind in (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
@@ -112,16 +113,17 @@ def same_person(column: str) -> str:
 
 
 def _repeated(table: Table, columns: list[tuple[str, bool]]) -> list[str]:
-    """Return the only column that looks like an identifier and has repeated values. Curator only.
+    """Return the one column that looks like an identifier and has repeated values, as a list.
 
-    The list is empty if there is no such column, or more than one.
+    The list is empty if there is no such column, or more than one. Only the curator may see it, because it uses the
+    rows.
     """
     names = [name for name, is_proposed in columns if is_proposed and most_rows(table.frame[name]) > 1]
     return names if len(names) == 1 else []
 
 
 def most_rows(identifiers: pd.Series) -> int:
-    """Return the number of rows of the most frequent identifier; 0 if there are no identifiers. Curator only."""
+    """Return the largest number of rows with the same identifier, or 0. Only the curator may see this number."""
     return int(identifiers.value_counts().max()) if identifiers.notna().any() else 0
 
 
@@ -140,7 +142,7 @@ def _declare(table: Table, unit: str | None) -> None:
 
 
 def _about_persons(table: Table) -> None:
-    """Show the number of persons, and the ε that a person would have if each row counted as a person."""
+    """Show the number of persons, and the ε that would hold for a person if each row counted as a person."""
     unit = table.domain.unit
     assert unit is not None
     identifiers = table.frame[unit]
@@ -156,7 +158,7 @@ def _about_persons(table: Table) -> None:
 
 
 def _about_repeats(table: Table, proposed: list[str]) -> None:
-    """Warn if each row counts as a person, but values of a column that looks like an identifier repeat."""
+    """Warn if each row counts as a person although a column that looks like an identifier has repeated values."""
     for name in proposed:
         most = most_rows(table.frame[name])
         if most > 1 and table.rows_are_persons:
