@@ -1,7 +1,7 @@
 """Accuracy and error rates by group of the held-out rows, with the names of fairlearn's metrics.
 
 All intervals of a table hold at once: the error probability of each interval is ``alpha`` divided by the number of
-groups (Bonferroni). All results are computed from raw rows, so they are for the curator, and never for publication.
+groups (Bonferroni). Rates are computed from raw rows, so they are for the curator, and never for publication.
 
 References: S. Bird et al., "Fairlearn: a toolkit for assessing and improving fairness in AI" (2020). E. L. Korn and
 B. I. Graubard, "Confidence intervals for proportions with small expected number of positive counts estimated from
@@ -24,14 +24,14 @@ MIN_RELEASES: Final = 5  # with fewer simulated releases, their spread is too un
 
 
 class Rate(NamedTuple):
-    """A rate: the mean of ``right != flips`` over the rows that count, where ``right`` is as in `by_group`.
+    """A rate to measure: the mean of a value, 0 or 1, over some of the held-out rows.
 
     Attributes
     ----------
     rows : bool array of shape (n_test,)
-        Rows that count.
+        The rows over which the mean is taken; they are called the rows that count.
     flips : bool array of shape (n_test,)
-        False: the value is 1 for a correctly classified row. True: it is 1 for a misclassified row.
+        Value of each row. False: 1 if the row is correctly classified, else 0. True: 1 if it is misclassified, else 0.
     """
 
     rows: np.ndarray
@@ -44,7 +44,7 @@ def rates(y: np.ndarray, classes: Sequence[object], positive: int) -> dict[str, 
     Parameters
     ----------
     y : int array of shape (n_test,)
-        Classes of the held-out rows.
+        Class indices of the held-out rows.
     classes : sequence
         Names of all classes.
     positive : int
@@ -53,8 +53,8 @@ def rates(y: np.ndarray, classes: Sequence[object], positive: int) -> dict[str, 
     Returns
     -------
     dict of str to Rate
-        "accuracy", then with two classes "false_positive_rate", "false_negative_rate" and "selection_rate". With more
-        classes, "error of NAME" for each class: the share of its rows that are misclassified.
+        First "accuracy". With two classes, "false_positive_rate", "false_negative_rate" and "selection_rate" follow.
+        With more classes, "error of NAME" follows for each class: the share of its rows that are misclassified.
 
     Examples
     --------
@@ -73,16 +73,16 @@ def rates(y: np.ndarray, classes: Sequence[object], positive: int) -> dict[str, 
 
 
 def by_group(right: np.ndarray, rate: Rate, groups: Groups, *, alpha: float = 0.05) -> pd.DataFrame:
-    """Return a rate in each group, with an interval for its mean over all releases and all persons of the group.
+    """Return a rate in each group, with a confidence interval for its mean over all possible releases and persons.
 
-    The interval allows for the choice of held-out persons and for the spread of releases.
+    The interval is wide enough for two kinds of chance: which persons are held out, and which noise a release draws.
 
     Parameters
     ----------
     right : bool array of shape (n_releases, n_test)
         Whether each simulated release classifies each held-out row correctly.
     rate : Rate
-        What is measured, from `rates`.
+        The rate to measure, from `rates`.
     groups : Groups
         Group and person of each held-out row.
     alpha : float
@@ -91,9 +91,9 @@ def by_group(right: np.ndarray, rate: Rate, groups: Groups, *, alpha: float = 0.
     Returns
     -------
     DataFrame
-        One row for each group: ``group``, the numbers of ``persons`` and ``rows`` that count for the rate, ``rate``,
-        and the interval from ``low`` to ``high``. The rate is NaN if no rows count. The interval is NaN if there are
-        fewer than `MIN_RELEASES` releases.
+        One row for each group, with the columns ``group``, ``persons`` and ``rows`` (numbers over which the mean is
+        taken), ``rate``, and the ends ``low`` and ``high`` of the interval. The rate is NaN if the group has no such
+        rows. The interval is NaN if there are fewer than `MIN_RELEASES` releases.
 
     Examples
     --------
@@ -118,9 +118,9 @@ def by_group(right: np.ndarray, rate: Rate, groups: Groups, *, alpha: float = 0.
 
 
 def difference(table: pd.DataFrame) -> tuple[float, float, float]:
-    """Return the largest rate minus the smallest, and an interval for it.
+    """Return the difference between the largest and the smallest rate of all groups, and an interval for it.
 
-    Groups with fewer than `MIN_PERSONS` persons that count for the rate are ignored.
+    Groups whose rate is a mean over fewer than `MIN_PERSONS` persons are ignored.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def difference(table: pd.DataFrame) -> tuple[float, float, float]:
     Returns
     -------
     (float, float, float)
-        Difference, lower and upper end; NaN if there are fewer than two such groups.
+        Difference, lower end and upper end of its interval; NaN if fewer than two groups are left.
     """
     large = table[table["persons"] >= MIN_PERSONS]
     if len(large) < 2:
@@ -140,12 +140,13 @@ def difference(table: pd.DataFrame) -> tuple[float, float, float]:
 
 
 def losses(before: np.ndarray, after: np.ndarray, groups: Groups, *, alpha: float = 0.05) -> pd.DataFrame:
-    """Return how much accuracy each group loses between two settings of the same simulated releases.
+    """Return how much accuracy each group loses if one setting of the releases changes, such as ε.
 
     Parameters
     ----------
     before, after : bool arrays of shape (n_releases, n_test)
-        Whether each release classifies each held-out row correctly; row r of both arrays is the same release.
+        Whether each simulated release classifies each held-out row correctly, before and after the change. Row r of
+        both arrays is simulated with the same seeds.
     groups : Groups
         Group and person of each held-out row.
     alpha : float
@@ -173,7 +174,7 @@ def losses(before: np.ndarray, after: np.ndarray, groups: Groups, *, alpha: floa
 
 
 def loses_most(table: pd.DataFrame) -> pd.Series | None:
-    """Return the row of the group that loses most, or None if its interval does not exclude 0.
+    """Return the row of the group that loses most accuracy, or None unless the interval of its loss is above 0.
 
     Groups of fewer than `MIN_PERSONS` persons are ignored.
 
@@ -200,16 +201,16 @@ def of_releases(bits: Sequence[bytes], rate: Rate, groups: Groups) -> np.ndarray
     Parameters
     ----------
     bits : sequence of bytes
-        Bits of the rows that each release classifies correctly, from `pieces.packed`.
+        For each release, which held-out rows it classifies correctly, from `pieces.packed`.
     rate : Rate
-        What is measured, from `rates`.
+        The rate to measure, from `rates`.
     groups : Groups
         Group and person of each held-out row.
 
     Returns
     -------
     float array of shape (n_releases, n_groups)
-        Rate of each release in each group; NaN if the group has no row that counts.
+        Rate of each release in each group; NaN if the group has none of the rows over which the rate is a mean.
     """
     stored = np.frombuffer(b"".join(bits), np.uint8).reshape(len(bits), -(-len(rate.flips) // 8)) ^ np.packbits(
         rate.flips
@@ -244,9 +245,10 @@ class _Mean(NamedTuple):
 
 
 def _mean(values: np.ndarray, rows: np.ndarray, groups: Groups) -> _Mean:
-    """Return the mean of `values` in each group. Their shape is (n_releases, number of rows that count).
+    """Return the mean of `values` in each group, with standard errors.
 
-    Rows of one person are not independent, so the standard error is computed from one sum for each person.
+    `values` has the shape (n_releases, number of True entries of `rows`). Rows of one person are not independent, so
+    the standard error is computed from one sum for each person.
     """
     size, index = len(groups.names), groups.index[rows]
     n_rows = np.bincount(index, minlength=size)

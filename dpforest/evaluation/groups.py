@@ -1,7 +1,7 @@
 """Groups of held-out rows: the categories of a column, or a few bins of its public range.
 
-Rows never decide where a bin ends. All results are computed from raw rows, so they are for the curator, and never for
-publication.
+The ends of the bins depend only on the public range, not on the rows. But the groups show which rows exist, so they are
+for the curator, and never for publication.
 """
 
 import math
@@ -23,7 +23,7 @@ _N_BINS: Final = 5  # approximate number of bins of a numeric column
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """A group for each held-out row.
+    """Group and person of each held-out row.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Groups:
     index : int array of shape (n_test,)
         Group of each row, as an index into `names`.
     persons : int array of shape (n_test,)
-        Person of each row, as a number.
+        Number that identifies the person of each row, at least 0.
     """
 
     names: tuple[str, ...]
@@ -50,7 +50,7 @@ class Groups:
         return self.n_persons >= MIN_PERSONS
 
     def pooled(self) -> "Groups":
-        """Return the large groups, and all rows of smaller groups (`MIN_PERSONS`) as a last group if there are any."""
+        """Return the large groups (`MIN_PERSONS`), then one group of all rows of smaller groups if there are any."""
         large = np.flatnonzero(self.are_large)
         place = np.full(len(self.names), len(large))
         place[large] = np.arange(len(large))
@@ -59,7 +59,9 @@ class Groups:
 
 
 def groups_of(feature: Feature, codes: np.ndarray, persons: np.ndarray | None = None) -> Groups:
-    """Return the groups of a column: its categories, or a few bins of its public range, pooled if small.
+    """Return the groups of a column: its categories, or a few bins of its public range.
+
+    Small groups are pooled into one (`Groups.pooled`).
 
     Parameters
     ----------
@@ -68,12 +70,12 @@ def groups_of(feature: Feature, codes: np.ndarray, persons: np.ndarray | None = 
     codes : uint16 array of shape (n_test,)
         Codes of the cells of this column.
     persons : int array of shape (n_test,), optional
-        Person of each row, as a number; by default each row belongs to a different person.
+        Number that identifies the person of each row; by default each row belongs to a different person.
 
     Returns
     -------
     Groups
-        Missing cells are a separate group, unless the domain reads them as a value.
+        Groups of the rows. Missing cells are a separate group, unless the domain reads them as a value.
 
     Examples
     --------
@@ -94,7 +96,7 @@ def groups_of(feature: Feature, codes: np.ndarray, persons: np.ndarray | None = 
 
 
 def groups_by_text(cells: Sequence[object], persons: np.ndarray | None = None) -> Groups:
-    """Return the groups of a column without a domain: the texts of its cells, pooled if small.
+    """Return the groups of a column without a domain: one group for each text of a cell, and small groups pooled.
 
     >>> groups_by_text(["b"] * 60 + [1, 1.0, None]).names
     ('b', 'others (groups under 50)')
@@ -107,8 +109,8 @@ def groups_by_text(cells: Sequence[object], persons: np.ndarray | None = None) -
 def _edges(feature: Feature) -> list[float]:
     """Return the lower ends of all bins but the first.
 
-    The ends divide the public scale into fifths. They are rounded to as few digits as possible, as long as at least
-    three ends differ. If the range has only a few whole numbers, each number starts a bin.
+    The ends divide the codes of the public range into fifths, and are rounded to as few digits as keep at least three
+    of them different. If the range has only a few whole numbers, each number starts a bin.
     """
     assert feature.low is not None and feature.high is not None
     low, high = feature.low, feature.high
@@ -137,7 +139,7 @@ def _bin_names(feature: Feature, edges: list[float]) -> tuple[str, ...]:
 
 
 def person_groups(index: np.ndarray, persons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number all pairs of a group and a person in it. Return the group of each pair, and the pair of each row."""
+    """Number all pairs of a group and a person with rows in it. Return the group of each pair, and each row's pair."""
     size = int(persons.max(initial=0)) + 1
     pairs, pair_of_row = np.unique(index * size + persons, return_inverse=True)
     return pairs // size, pair_of_row

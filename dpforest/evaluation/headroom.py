@@ -1,8 +1,8 @@
 """Headroom of a forest: value of a measure for the forest without privacy, minus the value for guessing.
 
-If noise hides everything that the forest learns, privacy costs the whole headroom. If a forest predicts no better than
-guessing, both without noise and at every ε, it counts as a forest without headroom, which cannot show what privacy
-costs.
+Headroom is what privacy can cost: if noise hides everything that the forest learns, the forest only guesses. A forest
+has no headroom if it predicts no better than guessing, both without noise and at every ε. Such a forest cannot show
+what privacy costs.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from dpforest.evaluation.smallest_epsilon import held_out_margin
 from dpforest.limits import N_CODES
 from dpforest.tables.domain import Domain
 
-# A loss counts as no loss if it is at most the smaller of `POINT` and `PART` times the headroom.
+# A loss of at most `POINT`, and of at most `PART` times the headroom, counts as no loss.
 POINT: Final = 0.01  # one point, in the unit of the measure, which ranges from 0 to 1
 PART: Final = 0.25  # a share of the headroom
-# A share of the codes of a public range. If nine in ten rows use a smaller share, most random thresholds do not split
-# these rows.
+# A public range is overwide if the middle nine tenths of the rows use less than this share of its codes. Then most
+# random thresholds do not split these rows.
 OVERWIDE: Final = 0.1
 
 
 @dataclass(frozen=True)
 class Headroom:
-    """Values of one measure on held-out rows: for guessing, for a forest with and without privacy, for the best model.
+    """Values of one measure on held-out rows: of guessing, of a forest with and without privacy, and of other models.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class Headroom:
     best : float or None
         Value of the best fitted model without privacy; None if no model is fitted yet.
     noise : float
-        Largest difference that may be due to chance. It is the maximum of three numbers: one point (`POINT`), the
-        standard deviation of `nonprivate` over repeats, and the margin for held-out rows
+        Differences up to this one may be due to chance. It is the maximum of three numbers: one point (`POINT`), the
+        standard deviation of the forest without privacy over repeats, and the margin for held-out rows
         (`smallest_epsilon.held_out_margin`).
     """
 
@@ -52,24 +52,27 @@ class Headroom:
 
     @property
     def has_none(self) -> bool:
-        """Whether the forest exceeds guessing by at most `noise`, both without noise and at every ε."""
+        """Whether the forest exceeds guessing by at most `noise`, both without privacy and at every simulated ε."""
         return max(self.nonprivate, self.private) <= self.floor + self.noise
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the forest exceeds guessing by more than a point, but not by more than chance (`noise`)."""
+        """Whether the forest exceeds guessing by more than one point (`POINT`), but by at most `noise`."""
         return self.has_none and max(self.nonprivate, self.private) > self.floor + POINT
 
     @property
     def learnable(self) -> bool | None:
-        """Whether the forest or `best` is better than guessing; None if the forest is no better and `best` is None."""
+        """Whether the forest or the best model is better than guessing.
+
+        None if the forest is no better than guessing and no other model is fitted yet (`best` is None).
+        """
         if not self.has_none:
             return True
         return None if self.best is None else self.best > self.floor + self.noise
 
     @property
     def bearable(self) -> float:
-        """Largest loss that counts as no loss: a point or a quarter of the headroom, whichever is less."""
+        """Largest loss that counts as no loss: one point or a quarter of the headroom, whichever is less."""
         return min(POINT, PART * max(self.nonprivate - self.floor, 0.0))
 
 
@@ -106,13 +109,14 @@ def headroom(
 def effective_n(measure: str, labels: np.ndarray) -> float:
     """Return the number of rows on which accuracy would be as precise as this measure is on these held-out rows.
 
-    The precision is the standard deviation of the value for a forest that only guesses.
+    Precision means the variance of the value for a forest that only guesses. Of n held-out rows, n_k belong to class k.
+    Balanced accuracy is a mean over K classes, so its number of rows is K² / Σ 1/n_k. The AUC of class k against all
+    other classes has a variance of (n + 1) / (12 n_k (n - n_k)) (H. B. Mann, D. R. Whitney, 1947).
 
     Parameters
     ----------
     measure : {"accuracy", "balanced_accuracy", "auc"}
-        Balanced accuracy is a mean over K classes, so the number is K² / Σ 1/n_k. AUC has a variance of
-        (n + 1) / (12 n_k (n - n_k)) for each class against the rest (H. B. Mann, D. R. Whitney, 1947).
+        Name of the measure.
     labels : int array of shape (n,)
         Class indices of the held-out rows.
 
@@ -135,14 +139,15 @@ def effective_n(measure: str, labels: np.ndarray) -> float:
 def cheap_from(
     epsilons: Sequence[float] | np.ndarray, means: Sequence[float] | np.ndarray, at: Headroom
 ) -> float | None:
-    """Return the smallest ε such that privacy costs at most `bearable` at this ε and every larger ε of the list.
+    """Return the smallest ε of a list from which on privacy costs almost nothing.
 
-    Return None if there is no such ε, or if the forest has no headroom.
+    Almost nothing means a loss of at most `Headroom.bearable`, at this ε and at every larger ε. Return None if there is
+    no such ε, or if the forest without privacy is no better than guessing.
 
     Parameters
     ----------
     epsilons : sequence of float
-        In rising order.
+        The list of ε, in rising order.
     means : sequence of float
         Mean value for the private forest at each ε.
     at : Headroom
@@ -174,9 +179,9 @@ def overwide_features(domain: Domain, codes: np.ndarray) -> list[tuple[str, floa
     Returns
     -------
     list of (name, share)
-        The list has an attribute if the middle 90 % of its cells that are not missing span less than the share
-        `OVERWIDE` of the codes. The reported share is the part of the public range, in values, that these cells span.
-        The smallest share comes first.
+        Each attribute whose middle 90 % of known cells span less than the share `OVERWIDE` of the codes of the public
+        range. `share` is the part of the public range, measured in values instead of codes, that these cells span. The
+        smallest share comes first.
     """
     overwide = []
     for j, feature in enumerate(domain.features):

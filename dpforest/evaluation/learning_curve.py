@@ -1,12 +1,15 @@
-"""Learning curves of simulated releases: accuracy by number of rows at several ε, and the rows that a smaller ε needs.
+"""Learning curves of simulated releases: accuracy by number of rows at several ε, and the rows that an ε needs.
 
-A rule about noise predicts the accuracy with more rows than the table has. With r times the rows, every count is about
-r times as large, so noise at ε / r hides the same share of a count. So r times the rows at ε give about the accuracy of
-the present rows at r ε, and releases of the present rows can be simulated. To measure the error of the rule, the module
-compares half of the rows with all rows, because releases of both can be simulated. The rule covers only the noise. A
-forest may also learn more from additional rows, which raises the accuracy further.
+Up to the size of the table, the module simulates releases from parts of the table. For more rows, it extrapolates by a
+rule: r times the rows at ε give about the accuracy of the present rows at r ε. The reason is that with r times the
+rows, every count is about r times as large, while the noise stays the same. With the present rows at r ε, the counts
+stay the same, while the noise is r times smaller. The ratio of noise to count is equal in both cases.
 
-All results are simulated from seeds and computed from raw rows, so they are for the curator, and never for publication.
+The error of the rule can be measured within the table: the module compares all rows at ε with half of the rows at 2 ε.
+The rule covers only the noise. A forest may also learn more from additional rows, which raises the accuracy further.
+
+The simulation reads raw rows and draws its noise from known seeds. So its results are not private: they are for the
+curator, who may see the rows, and never for publication.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,11 +26,11 @@ from dpforest.simulation.splits import Split
 from dpforest.simulation.sweep import one_repeat
 from dpforest.tables.domain import Domain
 
-SHARES: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+SHARES: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)  # sizes of the parts, as shares of the training rows
 MOST_TIMES: Final = 8.0  # largest extrapolation, as a multiple of the table's rows
-FEWEST_ROWS: Final = 30  # number of rows of the smallest part of a table
-TOO_FAR_OFF: Final = 0.04  # largest error (half of an 80 % interval) of an extrapolated accuracy that is reported
-_SWEEPS: Final = 5  # number of smoothings, each by rows and then by ε; a few are enough
+FEWEST_ROWS: Final = 30  # parts of the table with fewer rows are left out
+TOO_FAR_OFF: Final = 0.04  # if half of the 80 % interval of an extrapolated accuracy is larger, no result is reported
+_SWEEPS: Final = 5  # the mean is smoothed along rows and then along ε, this many times; a few times are enough
 _Z: Final = 1.2816  # normal quantile of an 80 % interval
 
 
@@ -40,9 +43,10 @@ class Learning:
     rows : int array of shape (S,)
         Number of training rows in each part, in rising order; the last part has all training rows.
     epsilons : float array of shape (E,)
-        In rising order.
+        Simulated ε, in rising order.
     accuracy : float array of shape (R, S, E)
-        Accuracy of each repeat. A repeat redraws parts, structure, assignment and noise; its parts are nested.
+        Accuracy of each of R repeats, for each part and ε. Each repeat draws its parts at random, and each part
+        contains the smaller parts. The repeat also draws new trees, a new assignment of rows to trees, and new noise.
     ceiling : float array of shape (R, S)
         Accuracy of the same trees without noise.
     """
@@ -54,7 +58,7 @@ class Learning:
 
     @classmethod
     def of(cls, split: Split, epsilons: Sequence[float], repeats: Sequence[Sequence[np.ndarray]]) -> "Learning":
-        """Return the learning curves of these results of `accuracy_on_parts`, one sequence for each repeat."""
+        """Return the learning curves of some repeats, of which each is a result of `accuracy_on_parts`."""
         values = np.array(repeats)
         return cls(part_sizes(split), np.array(epsilons), values[..., :-1], values[..., -1])
 
@@ -78,13 +82,13 @@ class Learning:
 
     @cached_property
     def error(self) -> np.ndarray:
-        """Standard error of the mean, (S, E); 0.02 if there is only one repeat."""
+        """Standard error of the mean over repeats, (S, E). It is set to 0.02 if there is only one repeat."""
         if self.n_repeats < 2:
             return np.full(self.accuracy.shape[1:], 0.02)
         return self.accuracy.std(axis=0, ddof=1) / np.sqrt(self.n_repeats)
 
     def by_rows(self, epsilon: float) -> np.ndarray:
-        """Return the mean accuracy at every measured number of rows, (S,)."""
+        """Return the mean accuracy at an ε for every measured number of rows, (S,), interpolated over ε."""
         return self._at(self.mean, epsilon)
 
     def error_by_rows(self, epsilon: float) -> np.ndarray:
@@ -104,7 +108,10 @@ class Learning:
 
 
 def part_sizes(split: Split) -> np.ndarray:
-    """Return the number of rows in each part of the training rows: int array of shape (S,), rising up to all rows."""
+    """Return the number of rows in each part of the training rows, in rising order: int array of shape (S,).
+
+    The last part has all rows. Parts with fewer than `FEWEST_ROWS` rows are left out.
+    """
     n = split.n_train
     return np.array(sorted({round(s * n) for s in SHARES if round(s * n) >= FEWEST_ROWS} | {n}))
 
@@ -112,10 +119,10 @@ def part_sizes(split: Split) -> np.ndarray:
 def accuracy_on_parts(
     estimator: ForestClassifier, domain: Domain, split: Split, epsilons: Sequence[float], repeat: int, seed: int = 0
 ) -> Iterator[np.ndarray]:
-    """Simulate releases from nested random parts of the training rows, with the same held-out rows for all parts.
+    """Simulate releases from random parts of the training rows, and measure accuracy on the same held-out rows.
 
-    Depth rules and similar rules plan each forest for a table that consists of a part and a proportional number of
-    held-out rows.
+    Each part contains the smaller parts. Rules that choose the depth or the number of trees from the number of rows
+    plan for a smaller table: the rows of the part plus a proportional number of held-out rows.
 
     Parameters
     ----------
@@ -126,7 +133,8 @@ def accuracy_on_parts(
     split : Split
         Rows to fit on and held-out rows.
     epsilons : sequence of float
-        In rising order. To extrapolate beyond the table at an ε, include values up to `MOST_TIMES` times as large.
+        Budgets in rising order. To extrapolate beyond the table at an ε, include values up to `MOST_TIMES` times as
+        large.
     repeat : int
         Number of the repeat, from 0.
     seed : int
@@ -135,7 +143,7 @@ def accuracy_on_parts(
     Yields
     ------
     float array of shape (E + 1,)
-        For each of `part_sizes`: accuracy at every ε, then without noise.
+        One array for each of `part_sizes`: the accuracy at every ε, and last the accuracy without noise.
 
     Examples
     --------
@@ -166,11 +174,11 @@ class Beyond:
     Attributes
     ----------
     rows, accuracy : float arrays of shape (P,)
-        Numbers of rows, and the accuracy at each number. The first number is that of the table, and the last number is
-        at most `MOST_TIMES` times as large. The largest simulated ε limits the numbers.
+        Numbers of rows, and the accuracy at each number. The numbers begin with all training rows of the table and end
+        with `MOST_TIMES` times as many, or earlier where the extrapolation would need a larger ε than was simulated.
     error : float array of shape (P,)
-        Half of an 80 % interval, from the standard error over repeats and the error of the rule (`off_by`) for each
-        doubling of rows.
+        Half of an 80 % interval. It combines the standard error over repeats with the error of the rule for each
+        doubling of rows (`off_by`).
     """
 
     rows: np.ndarray
@@ -192,11 +200,12 @@ def beyond(learning: Learning, epsilon: float, *, points: int = 61) -> Beyond:
 
 
 def off_by(learning: Learning, epsilon: float) -> float:
-    """Return the error of the extrapolation for a doubling of rows; ∞ if it cannot be measured.
+    """Return the error of the extrapolation for each doubling of rows; ∞ if it cannot be measured.
 
-    By the rule, all rows at an ε have the same accuracy as half the rows at twice this ε. The error is the root mean
-    square of the difference of these two accuracies, over `epsilon` and all simulated ε up to `MOST_TIMES` times as
-    large. The error includes the chance error of both accuracies.
+    By the rule, all rows at an ε have the same accuracy as half the rows at twice this ε. The function computes the
+    difference of the two accuracies at every simulated ε from `epsilon` to `MOST_TIMES` times `epsilon`, and returns
+    the root mean square. The differences also contain the chance error of both accuracies, so the result is rather too
+    large than too small.
     """
     if len(learning.rows) < 2:
         return np.inf
@@ -212,19 +221,20 @@ def off_by(learning: Learning, epsilon: float) -> float:
 
 @dataclass(frozen=True)
 class Needed:
-    """Number of training rows that reach an accuracy at an ε.
+    """Estimate of the number of training rows with which a forest reaches an accuracy at an ε.
 
     Attributes
     ----------
     how : {"observed", "extrapolated", "beyond", "above", "unclear"}
-        "observed": `rows` is within the measured numbers of rows. "extrapolated": `rows` is extrapolated, and at most
-        `MOST_TIMES` times the table's training rows. "beyond": more than `MOST_TIMES` times these rows are needed.
-        "above": even without noise, the forest does not reach the accuracy; more training rows may help, but this
-        cannot be estimated. "unclear": the estimate is too uncertain.
+        "observed": the table has enough training rows. "extrapolated": more rows are needed, at most `MOST_TIMES` times
+        the table's training rows. "beyond": more than `MOST_TIMES` times these rows are needed. "above": even without
+        noise, the forest does not reach the accuracy; whether more training rows would help cannot be estimated.
+        "unclear": the estimate is too uncertain.
     rows : float or None
         Number of training rows; None if `how` is "beyond", "above" or "unclear".
     low, high : float or None
-        80 % interval if `how` is "extrapolated". An end is None if it lies beyond the extrapolation.
+        Ends of an 80 % interval of `rows` if `how` is "extrapolated", otherwise None. An end is also None if it lies
+        beyond the extrapolation.
     times : float or None
         `rows` as a multiple of the table's training rows.
     at_most : bool
@@ -275,7 +285,10 @@ def rows_needed(learning: Learning, epsilon: float, accuracy: float) -> Needed:
 
 
 def _first(rows: np.ndarray, accuracy: np.ndarray, wanted: float) -> float | None:
-    """Return the rows at which a rising curve reaches an accuracy, interpolated in log(rows); None if it does not."""
+    """Return the number of rows at which a rising curve reaches an accuracy, or None if it never does.
+
+    Between two points of the curve, the number is interpolated on a log scale.
+    """
     above = np.flatnonzero(accuracy >= wanted - 1e-12)
     if not len(above):
         return None

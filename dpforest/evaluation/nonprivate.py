@@ -1,4 +1,4 @@
-"""A tree and a forest without privacy, from scikit-learn, on the same rows, as references for accuracy."""
+"""References for accuracy: scikit-learn's tree and forest without privacy, on the same rows as the private forests."""
 
 import numpy as np
 from sklearn.base import clone
@@ -17,14 +17,15 @@ REFERENCES = {
     "Breiman's forest": RandomForestClassifier(100, min_samples_leaf=2, random_state=0),
 }
 TREES_A_STEP = 5
-_MOST = 100 + TREES_A_STEP  # above the number of trees, so that the share of work done stays below 1
+_MOST = 100 + TREES_A_STEP  # more than the forest's 100 trees, so that `share` reaches 1 only if all models are scored
 
 
 class NonprivateModels:
     """All `REFERENCES`, fitted on one split in steps, so that other work can run in between.
 
-    The results are for the curator only. The models get numeric attributes as codes, and each category as a column of 0
-    and 1 (L. Breiman et al., *Classification and regression trees*, 1984; L. Breiman, *Random forests*, 2001).
+    The models are CART (L. Breiman et al., *Classification and regression trees*, 1984) and a random forest
+    (L. Breiman, *Random forests*, 2001). They get numeric attributes as codes, and each category as a column of 0 and
+    1. They are not private, so the results are for the curator only.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class NonprivateModels:
     Attributes
     ----------
     metrics : dict of str to dict
-        All `METRICS` on the held-out rows, for each model that is fitted.
+        All `METRICS` on the held-out rows, for each model that is fitted so far.
 
     Examples
     --------
@@ -109,7 +110,7 @@ class NonprivateModels:
 
 
 def metrics_of(domain: Domain, split: Split) -> dict[str, dict[str, float]]:
-    """Fit all models at once and return `NonprivateModels.metrics`, for use in another process."""
+    """Fit all models at once and return `NonprivateModels.metrics`. The app calls this function in another process."""
     models = NonprivateModels(domain, split)
     while not models.done:
         models.step()
@@ -117,10 +118,13 @@ def metrics_of(domain: Domain, split: Split) -> dict[str, dict[str, float]]:
 
 
 def guessing(y_train: np.ndarray, y_test: np.ndarray, n_classes: int) -> dict[str, float]:
-    """Return the accuracy of guessing the most frequent class, the index of this class, and the number of classes.
+    """Evaluate guessing, which predicts the most frequent class of the training rows for every held-out row.
 
-    The guessed class is the most frequent class of the training rows. Its accuracy is measured on the held-out rows,
-    and classes are counted in the held-out rows.
+    Returns
+    -------
+    dict
+        ``accuracy`` on the held-out rows, ``classes`` (number of classes among the held-out rows) and ``class`` (index
+        of the guessed class).
     """
     most = int(np.bincount(y_train, minlength=n_classes).argmax())
     return {"accuracy": float((y_test == most).mean()), "classes": len(np.unique(y_test)), "class": most}

@@ -1,7 +1,7 @@
 """A public rule that recommends a forest from the number of persons, the classes, ε and δ, and never from the rows.
 
 The rule compares one number, ε × persons / classes, with two limits. The smaller this number is, the larger is the
-noise beside the counts of a leaf. The limits were fitted on twelve public tables and tried on thirty others
+noise in relation to the counts of a leaf. The limits were fitted on twelve public tables and tried on thirty others
 (docs/ACCURACY.md).
 """
 
@@ -16,18 +16,18 @@ from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.tables.domain import Domain
 
-# Limits of ε times the persons for each class. Between them, one greedy tree was the most accurate forest at δ = 0.
+# Limits of ε × persons / classes. Between them, one greedy tree was the most accurate forest at δ = 0.
 FEW: Final = 12
 MANY: Final = 2_000
 
 
 class Recommendation(NamedTuple):
-    """What `recommend` returns.
+    """Estimator that `recommend` returns, with the reason for it.
 
     Parameters
     ----------
     estimator : ForestClassifier
-        Not fitted. Its domain, ε and δ are set.
+        Recommended estimator with domain, ε and δ; it is not fitted.
     reason : str
         Sentence that says why the rule recommends this forest.
     """
@@ -39,8 +39,8 @@ class Recommendation(NamedTuple):
 def recommend(domain: Domain, epsilon: float, delta: float = 0, *, size: int) -> Recommendation:
     """Recommend the estimator that was the most accurate one on public tables of about this size.
 
-    The rule reads public inputs alone, so it costs no ε. `size` has to be public too: a number that everybody may know,
-    or one that was rounded and approved by somebody who is responsible for the table.
+    The rule reads only public inputs, so it costs no ε. `size` must be public too: a number that everybody may know, or
+    a rounded number whose publication somebody who is responsible for the table has approved.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ def recommend(domain: Domain, epsilon: float, delta: float = 0, *, size: int) ->
     epsilon : float
         Privacy loss of the release, above 0.
     delta : float, default 0
-        Largest allowed δ, from 0 to below 1. An estimator with δ = 0 may be recommended even if δ is allowed.
+        Largest allowed δ, from 0 to below 1. The recommended estimator may have δ = 0 even if a larger δ is allowed.
     size : int
-        Approximate number of rows that the estimator will be fitted on; with `Domain.unit`, of persons.
+        Approximate number of rows that the estimator will be fitted on; with `Domain.unit`, number of persons.
 
     Returns
     -------
@@ -65,8 +65,8 @@ def recommend(domain: Domain, epsilon: float, delta: float = 0, *, size: int) ->
 
     Notes
     -----
-    On the thirty tables that had no part in the fit of the limits, the rule is at δ = 0 at least as accurate as the
-    best single forest at each ε from 0.03 to 10 (mean over the tables). The rule was measured on accuracy, not on AUC.
+    The rule was evaluated at δ = 0 on the thirty tables that had no part in fitting the limits. At each ε from 0.03 to
+    10, its mean accuracy over these tables is at least that of the best single forest. AUC was not measured.
 
     Examples
     --------
@@ -91,7 +91,7 @@ the most accurate forest on public tables.')
 
 
 def _rule(amount: float, delta: float) -> tuple[ForestClassifier, str]:
-    """Return the estimator for an amount of ε × persons / classes and the largest allowed δ, and the reason."""
+    """Return the estimator and the reason, from ε × persons / classes (`amount`) and the largest allowed δ."""
     is_about = f"ε × persons / classes is about {float(f'{amount:.2g}'):,.10g}"
     booster = "the random-tree booster"
     if amount < FEW:

@@ -1,7 +1,7 @@
-"""Rows in exchange for ε: by which factor the number of rows must grow so that a tenth of ε reaches the same accuracy.
+"""How many more rows compensate for a smaller ε, so that a forest keeps its accuracy.
 
 S. Fletcher and M. Z. Islam, *Differentially private random decision forests using smooth sensitivity*, figure 9, draw
-accuracy over rows at three ε. They state that a hundred times the rows at a tenth of ε are equivalent.
+accuracy over the number of rows at three ε. They state that a tenth of ε needs a hundred times as many rows.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from typing import Final
 
 from dpforest.evaluation.learning_curve import Learning, Needed, rows_needed
 
-FACTOR: Final = 10.0
-APART: Final = 0.01  # a smaller ε must lower the accuracy by at least this much
+FACTOR: Final = 10.0  # ratio of the ε of neighboring curves
+APART: Final = 0.01  # accuracies at two ε are compared where they differ by at least this much
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class Exchange:
     Attributes
     ----------
     epsilon, smaller : float
-        The ε for few rows, and a smaller ε for more rows.
+        Two ε: `epsilon` is used with few rows, and `smaller` with more rows.
     rows : float
-        Smallest measured number of rows that is accurate enough at `epsilon`, and at least `APART` less accurate at
-        `smaller`.
+        The few rows: the smallest measured number of rows at which the accuracy at `smaller` is lower by at least
+        `APART` than at `epsilon`, and the accuracy at `epsilon` exceeds the `least` of `exchange`.
     accuracy : float
-        Mean accuracy of `rows` rows at `epsilon`.
+        Mean accuracy at `epsilon` with `rows` rows.
     needed : Needed
-        Estimate of the number of rows that reaches this accuracy at the smaller ε.
+        Estimate of the number of rows with which a forest reaches this accuracy at `smaller`.
     """
 
     epsilon: float
@@ -43,12 +43,12 @@ class Exchange:
 
 
 def three_epsilons(learning: Learning, epsilon: float, factor: float = FACTOR) -> list[float]:
-    """Return a smaller ε, this ε and a larger ε. Neighbors differ by a factor, within the range of the simulated ε.
+    """Return ε / factor, ε and ε × factor, each limited to the range of the simulated ε.
 
     Returns
     -------
     list of float
-        In rising order, without duplicates.
+        One to three different ε, in rising order.
     """
     low, high = float(learning.epsilons[0]), float(learning.epsilons[-1])
     return sorted({max(low, epsilon / factor), epsilon, min(high, epsilon * factor)})
@@ -57,7 +57,7 @@ def three_epsilons(learning: Learning, epsilon: float, factor: float = FACTOR) -
 def exchange(learning: Learning, epsilon: float, smaller: float, least: float = 0.0) -> Exchange | None:
     """Return how many rows compensate for a smaller ε.
 
-    Return None if the smaller ε lowers the accuracy by less than `APART` at every number of rows.
+    Return None if accuracies at the two ε differ by less than `APART` at every number of rows that is compared.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def exchange(learning: Learning, epsilon: float, smaller: float, least: float = 
     epsilon, smaller : float
         As in `Exchange`.
     least : float
-        Only accuracies above this one are compared. Pass the accuracy of guessing plus a margin for chance, because
-        more rows do not help if a forest only guesses.
+        Numbers of rows at which the accuracy at `epsilon` is not above `least` are left out. Pass the accuracy of
+        guessing plus a margin for chance, because an accuracy that needs no rows cannot show what rows compensate.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""The smallest ε that reaches a needed value of a measure, and the confidence in it.
+"""The smallest ε at which a required share of releases reaches a needed value of a measure, with 95 % confidence.
 
-There are two sources of uncertainty. First, a release draws its noise once, so only a share of all releases at an ε
-reaches the value. Second, the held-out rows are a sample, so a margin is subtracted from every measured value.
+Two things are uncertain. First, each release draws its noise at random, so that at one ε some releases reach the value
+and others miss it. Second, the held-out rows are a sample, so that a margin is subtracted from every measured value.
 
-The first `N_FIRST` simulated releases of a forest determine which ε is checked first: an ε at which nearly every
-release should reach the value. Further releases, which had no part in this choice, then check that the required share
-of releases reaches the value. More releases settle an open check; a settled check does not change. If a check fails,
-the next larger ε is checked.
+The search has two phases. First, `N_FIRST` simulated releases predict an ε at which nearly every release should reach
+the value. Then the module checks this ε with new releases, which had no part in the prediction. The check counts the
+releases that reach the value, until the count shows, or fails to show, the required share. If the check fails, the next
+larger ε of the grid is checked.
 """
 
 import math
@@ -24,15 +24,15 @@ from dpforest.confidence import lower_limit
 
 CONFIDENCE: Final = 0.95  # confidence level of a check, and of the held-out margin
 N_FIRST: Final = 3  # number of releases that determine which ε is checked first
-LOOKS: Final = (1, 2, 4)  # a check looks after m, 2 m and 4 m releases, where m is `releases_needed`
+LOOKS: Final = (1, 2, 4)  # a check evaluates its releases after m, 2 m and 4 m of them, where m is `releases_needed`
 _ROOM: Final = 10  # at the first ε, the predicted share of misses is the permitted share divided by this number
-_ROUNDING: Final = 1e-9  # error of a mean in floats
-_NEAR: Final = 2  # the spread at an ε is pooled over this many neighbors on each side
+_ROUNDING: Final = 1e-9  # a value that is lower by less than this rounding error still counts as reached
+_NEAR: Final = 2  # the spread at an ε is averaged over this many ε of the grid on each side
 
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Values of one measure that the releases of a forest reach at each ε, from its first simulated releases.
+    """Prediction of the values that releases of a forest reach at each ε, from its first simulated releases.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class Reach:
     mean : float array of shape (E,)
         Mean over the releases.
     nearly_all : float array of shape (E,)
-        Value that nearly all releases reach: the mean minus a multiple of the standard deviation.
+        Value that nearly all releases should reach: the mean minus a multiple of the standard deviation.
     counted : float array of shape (E,)
-        `nearly_all` minus the margin for the held-out rows.
+        `nearly_all` minus the margin for the held-out rows (`held_out_margin`).
     at_best : float
-        Estimate of the value that the required share of releases reaches at the largest ε, minus the margin.
+        Value that the required share of releases should reach at the largest ε, minus the margin.
     """
 
     epsilons: np.ndarray
@@ -56,7 +56,7 @@ class Reach:
 
     @classmethod
     def of(cls, epsilons: np.ndarray, values: np.ndarray, share: float, n: float | None, n_forests: int = 1) -> "Reach":
-        """Return the `Reach` of these simulated releases.
+        """Compute the prediction from the values of simulated releases.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Reach:
         n : float or None
             Effective number of held-out rows (`least_n`). If None, no margin is subtracted.
         n_forests : int
-            Number of forests from which the best is taken, on the same held-out rows.
+            Number of forests that are compared on the same held-out rows. The margins of all of them hold jointly.
 
         Examples
         --------
@@ -89,9 +89,9 @@ class Reach:
     def from_on(self, needed: float) -> list[float]:
         """Return the ε to check, in rising order.
 
-        The first of them is the smallest ε at which `counted` is at least the needed value, both at this ε and at the
-        next larger ε. All larger ε follow. If there is no such ε, the list has only the largest ε, or is empty if
-        `at_best` is below the needed value.
+        The list begins with the smallest ε such that `counted` is at least the needed value at this ε and at the next
+        larger ε of the grid. All larger ε follow. If there is no such ε, the list has only the largest ε. It is empty
+        if `at_best` is also below the needed value.
 
         Parameters
         ----------
@@ -111,11 +111,12 @@ class Reach:
 
 
 def _pooled_spread(values: np.ndarray) -> np.ndarray:
-    """Return the standard deviation over releases at each ε, pooled with that at neighboring ε: float (E,).
+    """Return the standard deviation over releases at each ε, float (E,).
 
-    With one release, the function estimates the standard deviation σ from second differences along the grid. If values
-    at different ε are independent, the expected square of a difference is 6 σ² where the mean is linear in the position
-    on the grid, and larger where it is curved. With one release and fewer than three ε, the result is 0.
+    The variance at an ε is averaged over neighboring ε. With one release, the function estimates the variance σ² from
+    second differences along the grid of ε, whose squares have an expected value of 6 σ². This value holds if releases
+    at different ε are independent and their mean is linear along the grid; a curved mean increases the estimate. With
+    one release and fewer than three ε, the result is 0.
     """
     n_releases, n_epsilons = values.shape
     if n_releases > 1:
@@ -130,16 +131,18 @@ def _pooled_spread(values: np.ndarray) -> np.ndarray:
 class Check(NamedTuple):
     """Result of the check of one ε by simulated releases.
 
+    A check evaluates its releases only at fixed numbers of releases, which are called looks (`LOOKS`).
+
     Attributes
     ----------
     reached, releases : int
-        Number of releases that reach the value, and number of releases.
+        Number of simulated releases that reach the value, and number of all simulated releases.
     at_least : float
-        Lower confidence bound, at the last completed look, on the share of all releases that reach the value, on the
-        same held-out rows; 0 before the first look.
+        Lower confidence bound, from the last look, on the share of possible releases that reach the value on these
+        held-out rows; 0 before the first look.
     is_sure, has_failed : bool
-        Whether the check has shown the required share (`at_least` is at least this share), and whether it has failed to
-        show the share. If both are False, more releases are needed.
+        `is_sure`: the check has shown the required share, because `at_least` is at least this share. `has_failed`: the
+        check cannot show it any more. If both are False, more releases are needed.
     until : int
         Number of releases at the next look, or at the look that has decided the check.
     """
@@ -153,11 +156,12 @@ class Check(NamedTuple):
 
 
 def check_share(reached: np.ndarray, share: float, n_failed: int = 0, n_forests: int = 1) -> Check:
-    """Check by simulated releases, at a few fixed numbers of releases, that a share of all releases reaches a value.
+    """Check by simulated releases that at least a required share of all possible releases reaches a value.
 
-    The bounds at all looks, in all successive checks of a forest, and for all forests hold jointly with a confidence of
-    `CONFIDENCE`: each forest has an equal part of the error, check k of a forest uses 1 / 2ᵏ of this part, and its
-    looks use equal parts of that.
+    The check computes a lower confidence bound at each look (`LOOKS`). All bounds, over all looks, successive checks
+    and forests, hold jointly with a probability of `CONFIDENCE`. For this, the permitted error probability is divided:
+    each forest gets an equal part, check k = 1, 2, ... of a forest uses 1 / 2ᵏ of this part, and the looks of a check
+    use equal parts of the result.
 
     Parameters
     ----------
@@ -168,12 +172,12 @@ def check_share(reached: np.ndarray, share: float, n_failed: int = 0, n_forests:
     n_failed : int
         Number of earlier checks of the same forest.
     n_forests : int
-        Number of forests.
+        Number of forests that are checked.
 
     Returns
     -------
     Check
-        Result at the look that has decided the check, or from the releases so far.
+        Result at the look that has decided the check, or from the releases so far if it is undecided.
 
     Examples
     --------
@@ -198,7 +202,7 @@ def check_share(reached: np.ndarray, share: float, n_failed: int = 0, n_forests:
 
 @cache
 def _most_failures(share: float, releases: int, n_tried: int) -> int:
-    """Return the largest number of releases that may miss the value, so that the last look still shows the share."""
+    """Return how many of the releases of the last look may miss the value so that the look still shows the share."""
     failures = 0
     while share_at_least(releases - failures - 1, releases, n_tried=n_tried) >= share:
         failures += 1
@@ -207,20 +211,20 @@ def _most_failures(share: float, releases: int, n_tried: int) -> int:
 
 @dataclass(frozen=True)
 class Answer:
-    """The smallest ε at which one forest reaches a needed value.
+    """The smallest ε at which the required share of a forest's releases reaches a needed value.
 
     Attributes
     ----------
     forest : str
         Name of the forest.
     epsilon : float or None
-        Smallest ε; None if no ε of the grid reaches the value.
+        Smallest ε whose check has not failed; None if there is no such ε on the grid.
     value : float or None
-        Mean of the measure at this ε over the first releases; None without an ε.
+        Mean of the measure at `epsilon` over the first releases; None without an ε.
     check : Check or None
-        Check of this ε; None without an ε.
+        Check of `epsilon`; None without an ε.
     failed : tuple of (ε, Check)
-        Checks of smaller ε that failed.
+        Failed checks of smaller ε.
     """
 
     forest: str
@@ -249,7 +253,9 @@ def smallest_epsilon(
     checked: Callable[[float], np.ndarray],
     n_forests: int = 1,
 ) -> Answer:
-    """Return the first ε of `Reach.from_on` whose check has not failed. This check may still be open.
+    """Return the first ε of `Reach.from_on` whose check has not failed.
+
+    The check has succeeded (`Answer.is_sure`), or it needs more releases (`Answer.is_open`).
 
     Parameters
     ----------
@@ -301,7 +307,7 @@ def smallest_epsilon(
 
 
 def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
-    """Return a lower confidence bound on a share (Clopper and Pearson, 1934), corrected for several shares.
+    """Return a lower confidence bound on the share of releases that reach a value (Clopper and Pearson, 1934).
 
     Parameters
     ----------
@@ -310,12 +316,12 @@ def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
     releases : int
         Number of simulated releases.
     n_tried : int
-        Number of shares; all their bounds hold together with `CONFIDENCE` (Bonferroni).
+        Number of bounds that hold jointly with a probability of `CONFIDENCE` (Bonferroni).
 
     Returns
     -------
     float
-        From 0 to 1.
+        Lower bound, from 0 to 1.
 
     Examples
     --------
@@ -328,12 +334,12 @@ def share_at_least(reached: int, releases: int, *, n_tried: int = 1) -> float:
 def releases_needed(share: float, n_tried: int) -> int:
     """Return the least number of simulated releases that can show that a share of all releases reaches a value.
 
-    This number suffices only if each of these simulated releases reaches the value.
+    The number suffices only if every one of the simulated releases reaches the value.
 
     Parameters
     ----------
     share : float
-        Share of all releases, between 0 and 1.
+        Share to show, between 0 and 1.
     n_tried : int
         As for `share_at_least`.
 
@@ -351,12 +357,15 @@ def releases_needed(share: float, n_tried: int) -> int:
 
 
 def least_n(measure: str, labels: np.ndarray) -> float:
-    """Return a number of rows on which accuracy is at most as precise as this measure is on these held-out rows.
+    """Return an effective number of rows of a measure, for `held_out_margin`: a lower bound that holds for any model.
 
-    The variance of an accuracy a on n rows is a (1 - a) / n. The variance of a balanced accuracy b over K classes is at
-    most b (1 - b) / (K min n_k). The variance of an AUC of A between n_0 and n_1 rows is at most
-    A (1 - A) / m with m = min(n_0, n_1) (Z. W. Birnbaum and O. M. Klose, 1957), whatever the model. The AUC of K
-    classes is the mean of K such values, whose variance is at most A (1 - A) times the mean of 1 / m.
+    The variance of an accuracy a on n rows is a (1 - a) / n. The variance of another measure with value v is at most
+    v (1 - v) / n for a smaller number n, which this function returns:
+
+    - Balanced accuracy of K classes: n = K min n_k, where n_k is the number of rows of class k.
+    - AUC of two classes: n = min(n_0, n_1) (Z. W. Birnbaum and O. M. Klose, 1957).
+    - AUC of K classes, which is the mean of the AUC of each class against all others: 1 / n is the mean of 1 / m_k,
+      where m_k is the smaller of n_k and the number of all other rows.
 
     Parameters
     ----------
@@ -368,7 +377,7 @@ def least_n(measure: str, labels: np.ndarray) -> float:
     Returns
     -------
     float
-        At most the number of rows.
+        Effective number of rows, at most the number of held-out rows.
 
     Examples
     --------
@@ -391,16 +400,16 @@ def held_out_margin(
     n: float | Iterable[float] | np.ndarray | pd.Series,
     n_forests: int = 1,
 ) -> np.ndarray:
-    """Return the margin from a measured accuracy to its lower confidence bound (E. B. Wilson, 1927).
+    """Return the difference between a measured accuracy and its lower confidence bound (E. B. Wilson, 1927).
 
     Parameters
     ----------
     values : iterable of float
         Measured accuracies, or values of another measure, from 0 to 1.
     n : float, or iterable of float
-        Number of held-out rows that each value is measured on; for other measures than accuracy, `least_n`.
+        Number of held-out rows that each value is measured on; for measures other than accuracy, from `least_n`.
     n_forests : int
-        Number of forests whose bounds hold together with `CONFIDENCE`.
+        Number of forests whose bounds hold jointly with a probability of `CONFIDENCE`.
 
     Returns
     -------

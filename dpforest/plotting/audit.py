@@ -1,4 +1,9 @@
-"""Audit figures: flip rates and their floor, privacy loss by lead, and an attacker's bound by number of releases."""
+"""Figures of the audit: flip rates and privacy losses of leaf rules, and the loss that an attack has proved.
+
+A leaf rule publishes one class for a leaf. The lead of a leaf is the row count of its most frequent class minus the
+count of the next class. The flip rate is the probability that the rule publishes another class than the most frequent
+one.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +43,7 @@ _FRAME = {"hovermode": "closest", "showlegend": True, "legend": _LEGEND, "margin
 
 
 def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Figure:
-    """Draw the flip rate of all rules by lead, and the floor: no ε-private rule has a lower flip rate.
+    """Draw the flip rate of all rules by lead, and the floor, below which no ε-private rule can be.
 
     Parameters
     ----------
@@ -88,7 +93,7 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
         "diamond" if at == published else "triangle-down",
         f"at a lead of {meets:,} the published rule flips less than any rule with ε = {text_up(curves.epsilon)} can",
     )
-    high = 0.18 * (1 - np.log10(bottom))  # height of the space above 100 %, in decades
+    high = 0.18 * (1 - np.log10(bottom))  # height of the space above 100 %, in powers of ten
     late = meets > 0.5 * right
     fig.add_annotation(
         x=meets,
@@ -128,14 +133,14 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
 
 
 def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_loss: float) -> go.Figure:
-    """Draw the privacy loss of all rules by lead, with the promised ε.
+    """Draw the privacy loss of all rules by lead, and a line at the promised ε.
 
     Parameters
     ----------
     curves, chosen, names
         As for `flip_curves`.
     true_loss : float
-        True loss of the chosen rule; infinite if it has no limit.
+        Largest loss of the chosen rule at any lead; infinite if its loss has no limit.
     """
     eps = curves.epsilon
     top = max(40 * eps, 1.8 * true_loss if np.isfinite(true_loss) else 0)
@@ -149,7 +154,8 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     first = curves.first_over[chosen]
     late = first is not None and first > 0.6 * right
     fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
-    before = first is not None and first > 0.25 * right  # then the label of ε is at the left end of its line
+    # The label of the ε line is at its left end if the mark of the first broken promise is farther right.
+    before = first is not None and first > 0.25 * right
     fig.add_annotation(
         x=0 if before else 1,
         xref="paper",
@@ -165,7 +171,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
         true = float(loss[curves.gap == first][0])
         at, far = min(true, top / 1.3), true > top / 1.3
         _mark(fig, first, at, "triangle-up" if far else "x")
-        # There is space next to the mark, where the curve of the capped rule is still high.
+        # If the mark has a middle height, there is space for its text at its right.
         room = 1.8 * eps < at <= top / 4
         says = f"{size(true)} at lead {first:,}, far above" if far else "more than promised"
         fig.add_annotation(
@@ -206,14 +212,14 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
 
 
 def bound_chart(looks: Sequence[LossEstimate], pair: LeafPair) -> go.Figure:
-    """Draw the lower bound that an attacker has proved against the number of releases.
+    """Draw the privacy loss that an attacker has proved (a lower bound) against the number of observed releases.
 
     Parameters
     ----------
     looks : sequence of LossEstimate
-        Bounds after rising numbers of releases.
+        Lower bounds after rising numbers of releases.
     pair : LeafPair
-        The two tables that the attacker distinguishes.
+        The two neighboring tables whose releases the attacker tells apart.
     """
     broken = pair.mechanism in PUBLISHED
     color = NOT_HELD if broken else PRIVATE
@@ -301,7 +307,7 @@ def size(loss: float) -> str:
 
 
 def apart(loss: float, epsilon: float) -> str:
-    """Return the text of a loss with enough digits to differ from ε.
+    """Return the text of a loss, with enough digits to differ from the text of ε.
 
     >>> apart(0.010012, 0.01), apart(2.131, 1.0), apart(0.5, 0.5)
     ('0.01001', '2.13', '0.5')

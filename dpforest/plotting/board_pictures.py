@@ -1,4 +1,4 @@
-"""Pictures of the page for a privacy board, as SVG."""
+"""SVG pictures for the printed page that a privacy board reads (`board_report`)."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -23,12 +23,12 @@ def measure_picture(
     chosen: Fraction | float | None,
     certified: bool,
 ) -> str:
-    """Draw a measure by ε with its band, between floor and ceiling.
+    """Draw a measure against ε with the band of its spread, and lines at its floor and ceiling.
 
     Parameters
     ----------
     curve : sequence of (ε, mean, low, high)
-        At least two points, in rising order of ε. The band is from low to high.
+        At least two points, in rising order of ε. The band reaches from low to high.
     needed : float
         The needed value, which gets a line.
     scale : MeasureScale
@@ -86,8 +86,8 @@ def measure_picture(
 
 
 def errors_picture(game: DistinguishingGame) -> str:
-    """Draw the rate of misses against the rate of false alarms. No attack reaches the region below the line."""
-    rate = np.union1d(np.linspace(0, 1, 201), game.kinks())  # without the kinks, the drawn line would cut their corners
+    """Draw the least rate of misses that an attack can have at each rate of false alarms."""
+    rate = np.union1d(np.linspace(0, 1, 201), game.kinks())  # without the kinks, the drawn line would cut off corners
     least = game.misses(rate)
     x, y = 14 + 116 * rate, 84 - 80 * least
     curve = list(zip(x, y, strict=True))
@@ -106,7 +106,7 @@ def errors_picture(game: DistinguishingGame) -> str:
 
 
 def icons_picture(guesses: HundredGuesses) -> str:
-    """Draw a hundred guesses as icons."""
+    """Draw an attacker's hundred guesses as dots: right without the release, right because of the release, wrong."""
     fills = [GREY] * guesses.without + [BLUE] * guesses.more + ["none"] * guesses.wrong
     return _svg(
         100,

@@ -25,7 +25,7 @@ _FAILURE: Final = 0.001  # probability that a bound on beliefs fails if δ > 0
 
 
 class RatesByGroup(NamedTuple):
-    """Accuracy and error rates of the groups of a column. ε does not cover them.
+    """Accuracy and error rates of the groups of a column. They are exact, so the guarantee of ε does not cover them.
 
     Attributes
     ----------
@@ -34,7 +34,8 @@ class RatesByGroup(NamedTuple):
     epsilon : float
         ε of the simulated releases.
     rows : sequence of dict
-        For each group ``group``, ``rows`` or ``persons``, ``accuracy``, ``from``, ``to``, and other rates, in percent.
+        One dict for each group: ``group`` (name), ``rows`` or ``persons`` (number), and in percent ``accuracy``, the
+        ends ``from`` and ``to`` of its interval, and other rates.
     """
 
     column: str
@@ -44,7 +45,7 @@ class RatesByGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class BoardReport:
-    """Contents of the page. Texts may come from data, so the page escapes HTML in them.
+    """Contents of the page. Some texts come from users' tables, so the page escapes HTML in all texts.
 
     Attributes
     ----------
@@ -62,32 +63,33 @@ class BoardReport:
         Certificate of a release with these settings.
     needed, share : float
         The required value of the measure, and the share of releases that must reach it.
-    smallest : tuple of (forest, ε or None, value there or None)
-        For each forest, the smallest ε at which it reaches the required value, and its value at this ε.
+    smallest : tuple of (forest, ε or None, value or None)
+        For each forest, the smallest ε at which it reaches the required value, and its mean value at this ε. None if
+        no ε is sufficient.
     curve : tuple of (ε, mean, low, high)
-        Values of the forest; at least two points, ε rising.
+        Values of the forest at two or more ε, in rising order of ε.
     ceiling : float or None
         Value of the best known model without privacy; None if no such model was fitted.
     measure : MeasureScale
         Name and format of the measure, such as accuracy, and its value for guessing (the floor).
     repeats, splits : int
-        Numbers of simulated releases, and of splits into training and held-out rows, for each point.
+        Number of simulated releases at each ε, and number of splits into training and held-out rows.
     band : str
         Meaning of low and high in `curve`.
     prior : float
-        Belief of an attacker before the release, in (0, 1).
+        Probability that an attacker gives to a statement about a person before the release, in (0, 1).
     rows_per_person : int
         Largest number of rows of one person.
     margin : bool
-        Whether a margin is subtracted from values, because the held-out rows are a sample.
+        Whether the values in `smallest` must exceed the required value by a margin, because held-out rows are a sample.
     declared_public : bool
         Whether a user declared the table public.
     versions : tuple of (name, version)
         Versions of the software.
     headroom : Headroom or None
-        Values of the measure that the forest can lose to privacy; None if it was not computed.
+        How much of the measure the forest can lose to privacy; None if it was not computed.
     ceiling_name : str
-        Name of the ceiling.
+        Name of the model that `ceiling` belongs to.
     groups : RatesByGroup or None
         Rates by group; None omits them.
     persons : int or None
@@ -173,7 +175,7 @@ def render(report: BoardReport) -> str:
 
 
 def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
-    """Return the guarantee in a few sentences, as HTML. It is a pure ε, an ε with a δ, or no bound.
+    """Return a few sentences, as HTML, that state the guarantee: a pure ε, an ε with a δ, or no bound.
 
     >>> promise(Guarantee(float("inf")))
     'No limit is proved.'
@@ -200,7 +202,11 @@ def _promised(guarantee: Guarantee, prior: float, rows: int) -> dict[str, Any]:
 
 
 def _belief(game: DistinguishingGame, prior: float) -> dict[str, str]:
-    """Return as text a belief before the release, bounds on the belief after it, and the success rates of a guess."""
+    """Return one row of the page's table of beliefs, as texts in percent.
+
+    The row has a belief before the release, the upper bound of the belief after it, and the largest success rates of a
+    guess before and after the release.
+    """
     if game.grouped.delta >= _FAILURE:
         after = "no bound"
     else:
@@ -234,7 +240,7 @@ def _many(n: int, what: str) -> str:
 
 
 def _page() -> Template:
-    """Return the template, which escapes all values. A name without a value raises an error."""
+    """Return the template, which escapes all values, and raises an error if a value is missing."""
     made = Environment(
         loader=PackageLoader("dpforest.plotting", "."),
         autoescape=True,

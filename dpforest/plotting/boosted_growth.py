@@ -1,4 +1,7 @@
-"""Figures of the growth of boosted trees: α by level, contributions of trees, and the spread of row weights."""
+"""Figures of the growth of boosted trees: α by level, contributions of trees, and the spread of row weights.
+
+α is the parameter, from 0 to 1, of the loss by which a level of a tree chooses its splits.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +41,12 @@ def alpha_drawing(levels: Sequence[float], *, exact: bool) -> go.Figure:
 
 
 def alpha_by_level(traces: Sequence[TreeTrace], names: Sequence[str]) -> go.Figure:
-    """Draw α of each level of each tree as a table of colored cells.
+    """Draw α as a table of colored cells, with a row for each tree and a column for each level.
 
     Parameters
     ----------
     traces : sequence of TreeTrace
-        Record of the growth of each tree, in the order of the rounds.
+        Record of the growth of each tree, in the order in which the trees were grown.
     names : sequence of str
         Names of the trees.
     """
@@ -90,7 +93,10 @@ def alpha_by_level(traces: Sequence[TreeTrace], names: Sequence[str]) -> go.Figu
 
 
 def weight_spread(traces: Sequence[TreeTrace]) -> go.Figure:
-    """Draw the boosting weights of the rows before each tree: range, middle half, median, and the public bound."""
+    """Draw the spread of the rows' boosting weights before each tree, and the public bound of a weight.
+
+    A thin line shows the range of the weights, a thick line their middle half, and a dot their median.
+    """
     spread = np.array([trace.weights for trace in traces])
     rounds = list(range(1, len(traces) + 1))
     fig = figure(220, hovermode="closest", margin={"l": 8, "r": 8, "t": 8, "b": 8})

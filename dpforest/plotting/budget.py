@@ -1,6 +1,7 @@
-"""Figure of the spent budget.
+"""Figure of the spent budget, with a block for each query of a fit. A block is as wide as its cost.
 
-Blocks are as wide as their cost: sequential costs in a row, parallel costs in a stack.
+Blocks of sequential queries, whose costs add up, form a row. Blocks of parallel queries, each of which reads other
+rows, form a stack, because together they cost as much as one of them.
 """
 
 from __future__ import annotations
@@ -18,19 +19,18 @@ MOST_LAYERS = 8
 
 
 def budget_picture(ledger) -> go.Figure:
-    """Draw the ledger as blocks on a line from 0 to ε, or to the total μ² if costs add up in μ².
+    """Draw the entries of a ledger as blocks on an axis from 0 to ε, or to the total μ² if costs add up in μ².
 
     Parameters
     ----------
     ledger : Ledger
-        Ledger with a budget. Parallel entries are drawn as a stack of blocks, and sequential entries as a row of
-        blocks.
+        Ledger with a budget.
     """
     budget = ledger.budget
     total = float(budget.amount)
     fig = figure(150, hovermode="closest", barmode="overlay", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     parts = list(dict.fromkeys(entry.part for entry in ledger.entries if entry.part))
-    at: dict[str, Fraction] = {}  # spent amount of each part of the table
+    at: dict[str, Fraction] = {}  # amount that each part of the table has spent so far
     for entry in ledger.entries:
         if entry.loss is None:
             continue
@@ -77,7 +77,7 @@ def _left(amount: Fraction, budget: PrivacyLoss) -> str:
 
 
 def _cost(entry, budget: PrivacyLoss) -> tuple[str, str]:
-    """Return the texts of the cost of one answer and of all answers of an entry."""
+    """Return two texts: the cost of one answer of an entry, and the cost of all its answers."""
     if budget.kind == PURE:
         return f"ε {entry.epsilon_each}{' × 2 rows that differ' if entry.rows == 2 else ''}", f"ε {entry.epsilon}"
     exchanged = f" × {entry.rows**2}, as {entry.rows} rows differ" if entry.rows > 1 else ""

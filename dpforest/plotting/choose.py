@@ -1,4 +1,4 @@
-"""Figures of the smallest sufficient ε: the curve of one forest with its margins, and all forests as dots."""
+"""Figures of the smallest ε that reaches a needed value: the curve of one forest, and all forests as dots."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ def reach_curve(
     *,
     certified: bool = True,
 ) -> go.Figure:
-    """Draw the mean of a measure against ε, with two bands below it: luck of the noise, and held-out margin.
+    """Draw the mean of a measure against ε, with two bands below the curve.
 
-    An ε is sufficient if the lower edge of the lower band is not below the line of the needed value.
+    The upper band is the luck of the noise: nearly all releases are above its lower edge. The lower band is the margin
+    for the held-out rows. An ε is predicted to be sufficient if both bands are above the line of the needed value.
 
     Parameters
     ----------
     reach : Reach
-        Values that the releases of the forest reach.
+        Predicted values that the releases of the forest reach.
     means : float array of shape (E,)
         Means over all simulated releases, at the ε of `reach`.
     needed : float
@@ -96,9 +97,9 @@ def epsilon_by_forest(
     scale: MeasureScale,
     certified: bool = True,
 ) -> go.Figure:
-    """Draw for each forest a dot at the smallest ε that reaches the needed value, and a line to the right of it.
+    """Draw for each forest a dot at the smallest ε that reaches the needed value, and a line from the dot to the right.
 
-    A dot is filled if the answer is sure.
+    The dot is filled if a check has confirmed this ε (`Answer.is_sure`).
 
     Parameters
     ----------

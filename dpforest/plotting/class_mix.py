@@ -1,4 +1,4 @@
-"""Small bar of the class shares of the records in a node."""
+"""Small bar that shows the class shares of the records in a node of a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons of forests: accuracy against ε in one chart, at several depths or sizes, and as a map of ε and depth."""
+"""Figures that compare forests: curves over ε in one chart, one panel for each forest, and a map of ε and depth."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dpforest.plotting.curve import LEGEND, across, epsilon_axis, faint_color
 from dpforest.plotting.style import NON_PRIVATE, QUIET, figure, number, percent
 from dpforest.privacy.rationals import text_up
 
-# One color for each forest. Color-blind readers can distinguish the lines by color and marker. Orange and red are not
-# used, because other figures give them a meaning.
+# One color for each forest. Each forest also has its marker, so that color-blind readers can tell the lines apart.
+# Orange and red are not used, because other figures give them a meaning.
 COLORS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#8F6FC4", "#9A8432", "#7F8C99", "#5B8C2A", "#B07A5E")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "triangle-down", "hexagon")
 _SHADES = ("#B8D4E8", "#7FB5DA", "#3F92C6", "#0072B2", "#004B77")  # from few to many trees, or from shallow to deep
@@ -23,7 +23,7 @@ _HEIGHT = 420
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One line of the comparison.
+    """One line of a comparison: the values of one forest at each ε.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Series:
     has_delta : bool
         True: the line is dash-dotted, because the guarantee of its forest has a δ.
     epsilons, mean, low, high : float array of shape (E,)
-        Budgets; and the mean, the lower end and the upper end of the band at each budget.
+        The ε of the points, and at each ε the mean and the lower and upper end of the band.
     texts : list of str
         Hover text of each point.
     """
@@ -59,7 +59,7 @@ class Series:
 
 @dataclass(frozen=True)
 class MeasureScale:
-    """Format of a measure, as a share or as a number, with its floor and its ceiling.
+    """Name and number format of a measure, with its floor and its ceiling.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ class MeasureScale:
     is_share : bool
         Whether values are shown as percentages.
     floor, ceiling : float or None
-        Values of the measure, from 0 to 1, for guessing the most frequent class and for the best model without privacy.
+        Values of the measure, from 0 to 1, for guessing the most frequent class (floor) and for the best model without
+        privacy (ceiling). None omits the line.
     floor_text, ceiling_text : str
         Names of the floor and the ceiling in a legend.
     """
@@ -97,7 +98,7 @@ class MeasureScale:
 
 
 def comparison(series: Sequence[Series], epsilon: float, scale: MeasureScale, *, bands: bool = True) -> go.Figure:
-    """Draw a line over ε for each forest, with its spread.
+    """Draw the mean of a measure against ε for each forest, with a band of its spread.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def comparison(series: Sequence[Series], epsilon: float, scale: MeasureScale, *,
     scale : MeasureScale
         Format, floor and ceiling of the measure.
     bands : bool
-        Whether to draw the spreads.
+        Whether to draw the bands.
     """
     fig = figure(_HEIGHT, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     for one in series:
@@ -172,7 +173,7 @@ class SettingCurves:
 
 
 def multiples(panels: Sequence[SettingCurves], setting: str, scale: MeasureScale, *, columns: int) -> go.Figure:
-    """Draw a panel for each forest, with a line for each value of `setting`; larger values have darker lines."""
+    """Draw a panel for each forest, with a line over ε for each value of `setting`; larger values have darker lines."""
     rows = -(-len(panels) // columns)
     fig = make_subplots(
         rows,
@@ -250,11 +251,13 @@ def budget_map(
     *,
     epsilon: float | None = None,
 ) -> go.Figure:
-    """Draw a measure over ε and depth. Dots mark the best depth at each ε, and a star marks the best cell.
+    """Draw a measure over ε and depth as colored cells.
+
+    Dots mark the best depth at each ε, and a star marks the best cell of all.
 
     Parameters
     ----------
-    values : float array of shape (depths, E)
+    values : float array of shape (number of depths, number of ε)
         Values of the measure; larger is better.
     epsilon : float, optional
         The selected ε, whose column has a frame.

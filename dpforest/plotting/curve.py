@@ -1,4 +1,7 @@
-"""Figure of accuracy against ε, with its spread over simulated releases, between the floor and the ceiling."""
+"""Figure of accuracy against ε, and elements that other figures over ε also use.
+
+The floor is the accuracy of guessing the most frequent class. The ceiling is that of the best model without privacy.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +52,8 @@ def accuracy_curve(
     floor_label : object
         The most frequent class, which the floor always predicts.
     best : (name, accuracy) or None
-        The best other model without privacy; None if unknown. If its accuracy is above that of this forest without
-        noise, this model is the ceiling.
+        The best other model without privacy; None if unknown. The ceiling is the accuracy of this model, or of this
+        forest without noise, whichever is larger.
     certified : bool
         True: the curve is blue, the color of certified ε.
     """
@@ -117,7 +120,7 @@ def accuracy_curve(
 
 
 def epsilon_axis(fig: go.Figure, low: float, high: float, name: str) -> None:
-    """Set the x-axis to ε from low to high on a log scale, with names for its ends."""
+    """Set the x-axis to ε from low to high on a log scale. Its title says which end is more private."""
     marks = [e for e in (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 100) if low <= e <= high]
     fig.update_xaxes(
         type="log",
@@ -152,14 +155,14 @@ def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
 
 
 def spread_over(values: np.ndarray) -> np.ndarray:
-    """Return the standard deviation over repeats; 0 for a single repeat."""
+    """Return the standard deviation of `values` over repeats (the first axis); 0 for a single repeat."""
     return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
 
 
 def across(
     fig: go.Figure, ends: Sequence[float], y: float, color: str, dash: str, name: str, *, faint: bool = False
 ) -> None:
-    """Draw a horizontal line. Its name is in the legend, so that it covers nothing in the figure."""
+    """Draw a horizontal line whose name is in the legend, where the name covers nothing in the figure."""
     fig.add_scatter(
         x=list(ends),
         y=[y, y],
@@ -172,5 +175,5 @@ def across(
 
 
 def faint_color(color: str, alpha: float = 0.18) -> str:
-    """Return a transparent color."""
+    """Return a color ("#RRGGBB") with the opacity `alpha`."""
     return f"rgba({int(color[1:3], 16)},{int(color[3:5], 16)},{int(color[5:], 16)},{alpha})"

@@ -1,4 +1,4 @@
-"""Figure of a readable part of a tree: at most six levels, with the test of each node."""
+"""Figure of a part of a tree that is small enough to read: at most six levels, with the test of each node."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, Trees
 
 MOST_LEVELS = 6
-LINE = 42  # height of a node in pixels: its test in the upper line, its records in the lower line
-LEVEL = 235  # width of a level in pixels, for its texts
+LINE = 42  # height of a node in pixels, for two lines of text: its test, and its records
+LEVEL = 235  # width of a level in pixels, for the texts of its nodes
 _UP, _DOWN = 9, -10  # vertical offsets of a node's two lines, in pixels
 _AFTER_BAR = 11 + WIDTH + 6
 
@@ -46,9 +46,9 @@ def focus_tree(
     domain : Domain
         Domain with the names of attributes and classes.
     root : int
-        First node of the drawing.
+        Node at the left of the drawing.
     levels : int
-        Largest number of levels; fewer are drawn if there are many branches.
+        Largest number of levels. If there are too many branches, fewer levels are drawn.
     path : sequence of int
         Nodes on the path of a selected record.
     """
@@ -82,9 +82,9 @@ def focus_tree(
 
 
 def _links(tree: Trees, drawn: Drawn, followed: set[int] | None) -> tuple[list, list]:
-    """Return lines from parents to children.
+    """Return the coordinates of lines from parents to children.
 
-    Each line goes down and then across, and so avoids the parent's text.
+    Each line first runs vertically and then horizontally, so that it does not cross the parent's text.
     """
     x: list[float | None] = []
     y: list[float | None] = []
@@ -141,7 +141,7 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
 
 
 def _texts(table: NodeTable, domain: Domain, drawn: Drawn) -> list[dict[str, Any]]:
-    """Return two lines of text for each node: its test or label, and its number of records after the class bar."""
+    """Return two lines of text for each node: its test or label, and after the class bar the result of `_who`."""
     out = []
     for node in drawn.nodes:
         x, y, has_bar = drawn.level[node], drawn.height[node], bool(table.counts[node].any())
@@ -176,7 +176,11 @@ def _asks(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
 
 
 def _who(table: NodeTable, domain: Domain, node: int) -> str:
-    """Return an inner node's most frequent class and the probability of its test; for a leaf, return its flip rate."""
+    """Return the second line of text of a node: the most frequent class and its share or, for a leaf, the flip rate.
+
+    If the draws of tests are recorded, the line of an inner node also has the probability p with which its test was
+    drawn, and the ratio of p to the probability in a draw that ignores the rows.
+    """
     flip, counts = float(table.flip[node]), table.counts[node]
     if table.trees.kind[node] == LEAF:
         if not np.isfinite(flip):

@@ -1,4 +1,4 @@
-"""Positions of the nodes of one tree in drawings."""
+"""Positions of the nodes of one tree in drawings of the whole tree (`overview`) and of a part of it (`focus`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dpforest.trees.layout import LEAF, Trees
 
 @dataclass(frozen=True)
 class Span:
-    """The range of leaves below each node. Leaves are numbered from one side of the drawing to the other.
+    """The range of leaves below each node. Leaves are numbered from the left to the right of the drawing.
 
     Parameters
     ----------
     start, stop : int arrays of shape (n_nodes,)
-        Number of the first leaf below each node, and one more than the number of the last leaf.
+        Number of the first leaf below each node, and number of the last leaf plus one.
     node_at : int array of shape (n_levels, n_leaves)
         For each level, the node above each leaf; -1 if the branch ends at a higher level.
     """
@@ -49,16 +49,16 @@ def spans(tree: Trees) -> Span:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Nodes of a focus drawing in drawing order.
+    """Nodes of a drawing of a part of a tree, from top to bottom.
 
     Parameters
     ----------
     nodes : list of int
         The drawn nodes.
     level, height : dict
-        For each node, its level below the chosen root, and its line in the drawing.
+        For each node, its level below the first node of the drawing, and its line (vertical position).
     left_out : dict
-        For each node with too many children: the number of omitted children and the line of the note on them.
+        For each node with too many children, the number of omitted children, and the line of the note about them.
     n_lines : int
         Number of lines of the drawing.
     """
@@ -73,10 +73,10 @@ class Drawn:
 def focus_nodes(
     tree: Trees, root: int, levels: int, rank: np.ndarray, *, most_rows: int = 32, keep: Collection[int] = ()
 ) -> Drawn:
-    """Choose the nodes of a drawing with at most `levels` levels from `root`.
+    """Choose the nodes of a drawing that begins at `root` and has at most `levels` levels.
 
-    If the drawing has more than `most_rows` lines, the function omits children of wide nodes, and then whole levels,
-    until the drawing fits.
+    If the drawing has more than `most_rows` lines, the function omits children of nodes with many children, and then
+    whole levels, until the drawing has at most this many lines or only two levels.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children:
             children = np.sort(children[np.argsort(-rank[children], kind="stable")[:n_kept]])
         for child in children:
             level[int(child)] = level[node] + 1
-        first = []  # first line of each branch
+        first = []  # number of the first line of each branch
         for child in children:
             first.append(line)
             visit(int(child))
@@ -128,7 +128,8 @@ def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children:
             left_out[node] = n_more, line
             first.append(line)
             line += 1
-        height[node] = first[len(first) // 2] - 0.5  # between two branches, so that no line crosses the node's text
+        # The node is between two branches, so that no line between nodes crosses its text.
+        height[node] = first[len(first) // 2] - 0.5
 
     visit(root)
     return Drawn(nodes, level, height, left_out, line)

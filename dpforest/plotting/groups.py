@@ -1,4 +1,4 @@
-"""Figures of a rate by group: against ε, and at one ε with intervals."""
+"""Figures of a rate, such as accuracy, by group of the rows: against ε, and at one ε with intervals."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dpforest.plotting.curve import LEGEND, epsilon_axis
 from dpforest.plotting.style import QUIET, escape, figure, percent
 from dpforest.privacy.rationals import text_up
 
-_NAMED: Final = 8  # largest number of groups with a color and a name: those with the lowest and the highest rates
-_LONGEST: Final = 24  # largest number of characters of a name in a figure
+_NAMED: Final = 8  # at most this many groups, with the lowest and the highest rates, have a color and a name
+_LONGEST: Final = 24  # longer names of groups are cut to this number of characters
 
 
 def rate_curves(epsilons: np.ndarray, values: np.ndarray, names: Sequence[str], epsilon: float) -> go.Figure:

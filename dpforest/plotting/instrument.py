@@ -1,8 +1,9 @@
-"""Data for the drawing with sliders on the page Explore: a curve that moves with four sliders, and one tree.
+"""Data for the drawing with sliders on the page Explore: a curve of accuracy, and one tree.
 
-`Curves` holds the accuracy of simulated releases around the present settings. `drawn_tree` describes one tree. Both
-results are plain numbers and texts, which JavaScript draws again for each position of a slider. A text may hold any
-character: the drawing must insert it as text, never as markup.
+The user moves sliders for ε, depth, number of trees and α. `Curves` holds the accuracy of simulated releases at the
+present settings and at neighboring settings. `drawn_tree` describes one tree. JavaScript in the browser draws the
+curve and the tree from these numbers and texts, for each position of a slider. Texts may hold any character, so
+JavaScript must insert them as text, never as markup.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from dpforest.simulation.pieces import Row
 from dpforest.simulation.views import ForestView
 from dpforest.trees.layout import LEAF, Trees
 
-MOST_ENDS: Final = 128  # largest number of ends in a drawing; an end is a leaf, or a node whose children are not drawn
+# Largest number of ends in a drawing. An end is a leaf, or a node whose children are not drawn.
+MOST_ENDS: Final = 128
 _WIDER: Final = 6  # width of an end with rows, as a multiple of the width of an end without rows
 _DIGITS: Final = 5
 
@@ -30,20 +32,20 @@ Line = dict[str, list[float | None]]
 
 @dataclass(frozen=True)
 class Curves:
-    """Accuracy of simulated releases over ε, around the present depth, number of trees, and α.
+    """Accuracy of simulated releases over ε, at the present settings and with one setting changed.
 
     Parameters
     ----------
     epsilons : sequence of float
-        Budgets of all lines, rising.
+        The ε of the points of all lines, in rising order.
     line : dict
         The line of the present settings (`line_of`).
     by_depth : dict of int to dict
-        Lines at other depths, with the number of trees that the forest has once the depth is set by hand.
+        Lines at other depths. The number of trees is the one that the forest has if the user sets the depth.
     by_trees : dict of int to dict
-        Lines at other numbers of trees, with the depth that the forest has once the number of trees is set by hand.
+        Lines at other numbers of trees. The depth is the one that the forest has if the user sets the number of trees.
     by_alpha : dict of str to dict
-        Lines with other α strategies (boosted trees only).
+        Lines with other choices of α, by name; only for boosted trees.
     """
 
     epsilons: Sequence[float]
@@ -53,7 +55,7 @@ class Curves:
     by_alpha: Mapping[str, Line] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return lists and dictionaries for JSON."""
+        """Return the lines as lists and dictionaries, for JSON."""
         return {
             "epsilons": [float(epsilon) for epsilon in self.epsilons],
             "line": self.line,
@@ -69,7 +71,7 @@ def line_of(rows: Sequence[Row], epsilons: Sequence[float], measure: str = "accu
     Parameters
     ----------
     rows : sequence of dict
-        Figures of releases of one forest, as from `Simulation.pieces`.
+        Results of simulated releases of one forest, from `Simulation.pieces`.
     epsilons : sequence of float
         Budgets of the line.
     measure : {"accuracy", "balanced_accuracy"}
@@ -78,8 +80,8 @@ def line_of(rows: Sequence[Row], epsilons: Sequence[float], measure: str = "accu
     Returns
     -------
     dict
-        Lists ``mean``, ``spread`` (standard deviation over releases, 0 for one release), ``depth`` and ``trees``, with
-        one element for each ε. An element is None at an ε without releases.
+        Lists ``mean``, ``spread`` (standard deviation over releases, 0 for one release), ``depth`` and ``trees``
+        (medians), with one element for each ε. An element is None if no release was simulated at its ε.
     """
     line: Line = {"mean": [], "spread": [], "depth": [], "trees": []}
     for epsilon in epsilons:
@@ -123,13 +125,16 @@ def drawn_tree(
         - ``nodes``: one dictionary for each drawn node, in level order: ``parent`` (index; -1 for the root), ``level``,
           ``asks`` (text of the test; empty for a leaf), ``answer`` (the answer that leads to the node),
           ``left`` and ``right`` (horizontal extent, from 0 to 1), ``rows`` (number of rows; with a unit: of persons),
-          ``rows_of_persons`` (with a unit: number of rows; else None), ``label`` (class without noise; -1 without
-          rows), ``other`` (class that noise most likely puts in place of the label), ``flips`` (probability that noise
-          changes the label, one for each ε; None if unknown), ``below`` (number of leaves that an end stands for), and
-          ``value`` (what the leaf of a booster adds to a score, with the standard deviation of its noise; empty without
-          a booster). Without a booster, the label of a leaf is the class with the most evidence; otherwise, and for a
-          node above leaves, it is the class with the most rows.
+          ``rows_of_persons`` (with a unit: number of rows; else None), ``label`` (index of the class without noise; -1
+          without rows), ``other`` (index of the class with the most rows except the label, which noise may publish),
+          ``flips`` (for each ε, the probability that noise changes the label; None if unknown), ``below`` (number of
+          leaves that an end stands for), and ``value`` (in boosted trees, what the leaf adds to a score, as text, with
+          the standard deviation of its noise; else empty). An end is a leaf, or a node whose children are not drawn.
+          The label of a leaf is the class with the most evidence (`ForestView.noise`). The label of an inner node, and
+          of a leaf of a boosted tree, is the class with the most rows.
         - ``depth``: largest level of the tree.
+
+        A unit is a column of the domain that identifies persons.
     """
     nodes = view.nodes(tree)
     trees, domain = nodes.trees, view.domain_of(tree)
@@ -185,7 +190,7 @@ def _true_labels(view: ForestView, tree: int) -> list[int]:
 def _values(view: ForestView, tree: int) -> list[str]:
     """Return what each leaf adds to a score, as text, with the standard deviation of its noise if it is known.
 
-    With more than two classes in one tree, the score is that of the class to which the leaf adds the most.
+    If a leaf adds to the scores of more than two classes, the text shows the largest of these numbers.
     """
     leaves = slice(int(view.trees.leaf_start[tree]), int(view.trees.leaf_start[tree + 1]))
     if view.added is not None:
@@ -200,7 +205,7 @@ def _values(view: ForestView, tree: int) -> list[str]:
 
 
 def _deepest_drawn(trees: Trees) -> int:
-    """Return the level at which the drawing ends its branches."""
+    """Return the largest level at which the drawing can end its branches with at most `MOST_ENDS` ends."""
     for level in range(int(trees.level.max()), 0, -1):
         ends = (trees.level == level) | ((trees.kind == LEAF) & (trees.level < level))
         if ends.sum() <= MOST_ENDS:
@@ -214,7 +219,10 @@ def _children(trees: Trees, node: int) -> range:
 
 
 def extents(trees: Trees, deepest: int, widths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the left and the right edge of each node, given the widths of ends."""
+    """Return the left and the right edge of each node down to level `deepest`, from 0 to 1.
+
+    `widths` are the relative widths of nodes; only those of ends (leaves, and nodes at level `deepest`) are used.
+    """
     left, right = np.zeros(trees.n_nodes), np.zeros(trees.n_nodes)
     edge, stack = 0.0, [(0, False)]
     while stack:
@@ -243,7 +251,7 @@ def _leaves_below(trees: Trees) -> np.ndarray:
 def _flips(
     trees: Trees, deepest: int, n_rows: np.ndarray, flips: Sequence[np.ndarray | None]
 ) -> dict[int, list[float | None]]:
-    """Return the flip probability of each end at each ε: of its leaf, or the mean over the rows of its leaves."""
+    """Return the flip probability of each end at each ε; for an end with several leaves, the mean over their rows."""
     end = trees.leaf_nodes.copy()
     while (inner := trees.level[end] > deepest).any():
         end[inner] = trees.parent[end[inner]]

@@ -1,4 +1,4 @@
-"""Figure of accuracy against rows at several ε: measured up to the size of the table, extrapolated beyond it."""
+"""Figure of accuracy against number of rows at several ε: measured up to the table's size, extrapolated beyond it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def shade_beyond(fig: go.Figure, n_rows: int, right: float) -> None:
 def draw_curve(
     fig: go.Figure, learning: Learning, epsilon: float, place: int, color: str, *, dashed: bool = True
 ) -> None:
-    """Draw accuracy over rows at an ε: measured, and if `dashed` also extrapolated with its interval."""
+    """Draw the measured accuracy over rows at an ε and, if `dashed`, a dashed line of the extrapolated accuracy."""
     mean, error, more = learning.by_rows(epsilon), learning.error_by_rows(epsilon), beyond(learning, epsilon)
     look = {"color": color, "width": WIDTHS[place]}
     text = [
@@ -127,9 +127,9 @@ def name_curves(fig: go.Figure, learning: Learning, ends: list[tuple[float, str,
 
 
 def rows_axis(fig: go.Figure, learning: Learning, right: float) -> None:
-    """Set the axis of rows.
+    """Set up the axis of rows, with space for the names of the curves at its left.
 
-    It has space for the names of the curves, and names for the measured and extrapolated parts.
+    Names at the top mark the measured part and the extrapolated part.
     """
     n = learning.n_rows
     left = learning.rows[0] / (right / learning.rows[0]) ** 0.16
@@ -184,7 +184,7 @@ def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], t
 
 
 def _apart(ends: list[tuple[float, str, int]], least: float) -> list[tuple[float, str, int]]:
-    """Move names up until none covers another."""
+    """Move the names of curves up, so that each is at least `least` above the name below it."""
     out: list[tuple[float, str, int]] = []
     for y, name, i in sorted(ends):
         out.append((y if not out else max(y, out[-1][0] + least), name, i))

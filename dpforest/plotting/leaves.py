@@ -30,7 +30,7 @@ def flip_histogram(
     *,
     by_leaf: bool = False,
 ) -> go.Figure:
-    """Draw the share of rows (with a unit of privacy: of persons) by the flip rate of their leaf.
+    """Draw a histogram of rows by the flip rate of their leaf. With a unit of privacy, it counts persons.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ def flip_histogram(
     n_counted : array of shape (n_leaves,)
         Number of rows (with a unit: of persons) in each leaf, which is the weight of the leaf.
     n_rows : int array of shape (n_leaves,), optional
-        Number of rows in each leaf; only with a unit.
+        Number of rows in each leaf; given only with a unit of privacy, for the hover text.
     by_leaf : bool
-        Whether to draw the share of leaves instead: then a leaf with one row counts as much as a leaf with a thousand.
+        Whether to count leaves instead. Then a leaf with one row counts as much as a leaf with a thousand rows.
     """
     top = highest_flip(n_classes)
     known = np.isfinite(flip)
@@ -104,7 +104,7 @@ def votes(labels: np.ndarray, flip: np.ndarray, classes: tuple, *, tree: int, tr
     labels : int array of shape (n_trees,)
         Class index that each tree votes for.
     flip : array of shape (n_trees,)
-        Flip rate of the record's leaf; NaN if the leaf is empty.
+        Flip rate of the record's leaf in each tree; NaN if the leaf is empty.
     tree : int
         The selected tree, whose square is outlined.
     truth : int, optional

@@ -1,4 +1,8 @@
-"""Figures of the lesson, steps 0 to 2: a class, a leaf, and beliefs, with large type, few marks and no hover text."""
+"""Figures of steps 0 to 2 of the lesson: a school class, a leaf, and beliefs about Ann.
+
+All figures of the lesson have large type, few marks and no hover text, because a teacher shows them with a projector.
+The lesson asks for a prediction first, so some parameters hide the answer.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,7 @@ def enlarged(fig: go.Figure) -> go.Figure:
 
 
 def on_places(fig: go.Figure, names: Sequence[str], title: str) -> None:
-    """Set the x-axis to equally spaced positions, each with a name."""
+    """Set the x-axis to the equally spaced positions 0, 1, 2, ..., each with a name."""
     fig.update_xaxes(
         title_text=title, range=[-0.5, len(names) - 0.5], tickvals=list(range(len(names))), ticktext=list(names)
     )
@@ -101,12 +105,12 @@ def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
 
 
 def leaf_lies(lies: np.ndarray, at: int | None) -> go.Figure:
-    """Draw the probability that a leaf has a wrong label, by its number of students.
+    """Draw the probability that a leaf publishes a wrong label against its number of students.
 
     Parameters
     ----------
     lies : float array
-        Probability for 0, 1, 2, ... students.
+        Probability in a leaf with 0, 1, 2, ... students.
     at : int or None
         The selected number of students. None hides the answer: only the empty leaf is drawn.
     """
@@ -154,16 +158,18 @@ def small_percent(share: float) -> str:
 
 
 def two_worlds(least: float, most: float, failed: float, passed: float, limits: str, *, shown: bool) -> go.Figure:
-    """Draw the belief that Ann is in the table, before the release and after each label, with the limits that ε sets.
+    """Draw the belief that Ann is in the table, before the release and after each possible label.
+
+    Two shaded regions show the beliefs that ε excludes.
 
     Parameters
     ----------
     least, most : float
-        Limits of the belief after the release.
+        Smallest and largest belief that ε permits after the release.
     failed, passed : float
         Belief after the release of the label "failed" or "passed".
     limits : str
-        Text of the limits.
+        Text about `least` and `most` at the top of the figure.
     shown : bool
         False hides the beliefs after the release, and the limits.
     """

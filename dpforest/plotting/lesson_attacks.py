@@ -1,4 +1,4 @@
-"""Figures of the lesson, steps 6 and 7: an experiment refutes a published promise, and noise stops an attack."""
+"""Figures of steps 6 and 7 of the lesson: an experiment refutes a published promise, and noise stops an attack."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ def promise_counted(
     false_alarms: float,
     counted: dict[str, tuple[tuple[float, float], tuple[float, float], tuple[float, float]]] | None,
 ) -> go.Figure:
-    """Draw the share of releases with "class 2" for table A against the share for table B, with the limit as a line.
+    """Draw the share of releases with label "class 2" for table A against the share for the neighboring table B.
+
+    A line shows the limit: with ε = 1, the share for A is at most e times the share for B.
 
     Parameters
     ----------
     false_alarms : float
-        Share for table B by the formula, which the figure shows before the answer.
+        Exact share for table B, which the figure shows before the answer.
     counted : dict or None
-        For each rule ("paper" and "own"), the counted shares for B and A, and the 99.9 % intervals of both shares. If
-        None, the figure does not show them.
+        For each rule ("paper" and "own"), a triple of pairs: the counted shares for B and A, the 99.9 % interval for B,
+        and the 99.9 % interval for A. None hides this answer.
     """
     fig = lesson_figure(showlegend=counted is not None)
     top = 0.12
@@ -59,16 +61,21 @@ def promise_counted(
 def rebuilt_by_epsilon(
     epsilons: Sequence[float], right: Sequence[float], limit: Sequence[float], at: str, *, shown: bool
 ) -> go.Figure:
-    """Draw the number of reconstructed students against ε, with lines for a fair coin and the limit of any attacker.
+    """Draw against ε how many of thirty students an attack reconstructs correctly.
+
+    A line shows the result of a fair coin, and another line the limit of any attacker.
 
     Parameters
     ----------
     epsilons : sequence of float
         Budgets on the x-axis, rising.
     right, limit : sequence of float
-        Numbers of students out of thirty: one for each ε, and the last one for exact counts.
+        Number of students that the attack reconstructs, and limit for any attacker. Both have one number for each ε,
+        and a last number for a release of exact counts.
     at : str
-        The selected ε, or "exact".
+        The selected ε as text, or "exact".
+    shown : bool
+        False hides the answer.
     """
     names = [*(f"{e:g}" for e in epsilons), "exact"]
     places = list(range(len(names)))

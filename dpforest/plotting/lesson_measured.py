@@ -1,4 +1,4 @@
-"""Figures of the lesson, steps 3 to 5 and 8: measurements on public tables."""
+"""Figures of steps 3 to 5 and 8 of the lesson: measurements on public tables."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import plotly.graph_objects as go
 from dpforest.plotting.lesson import lesson_figure, note, on_places, private_line, ring, unknown
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, percent
 
-_OTHER = "#009E73"  # a color without a meaning elsewhere
+_OTHER = "#009E73"  # no other figure of the lesson gives a meaning to this color
 
 _SHARE = {"range": [0, 1.09], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
 _TABLES = {"school": ("circle", PRIVATE), "hospital": ("triangle-up", _OTHER), "bank": ("square", QUIET)}
 
 
 def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float], at: int | None) -> go.Figure:
-    """Draw the accuracy of the vote by the number of trees, and bars for the share of rows with a wrong label.
+    """Draw the accuracy of a forest's vote against its number of trees.
 
-    `at` is the selected number of trees. If it is None, the figure shows the accuracy of one tree only.
+    Bars show the share of rows in leaves that publish a wrong label (`lies`). `at` is the selected number of trees. If
+    it is None, the figure hides the answer: it shows the accuracy of one tree only.
     """
     places, names = list(range(len(trees))), [str(n) for n in trees]
     fig = lesson_figure(showlegend=True)
@@ -40,12 +41,18 @@ def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float]
 
 
 def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
-    """Draw the ε that a row has paid after each tree under two plans: a hundredth in each tree, or all in one tree.
+    """Draw the part of ε that Ann's row has spent after each tree, under two plans.
+
+    In plan A, every tree uses the row and spends an equal part of ε. In plan B, one tree uses the row and spends all.
 
     Parameters
     ----------
     which : int or None
-        The plan with the thick line, 0 or 1. None hides the second plan.
+        The plan with the thick line: 0 for A, 1 for B. None hides plan B.
+    trees : int
+        Number of trees.
+    her_tree : int
+        Tree that uses Ann's row in plan B.
     """
     fig = lesson_figure(showlegend=True)
     done = list(range(trees + 1))
@@ -79,7 +86,7 @@ def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
 def depths(
     depth: Sequence[int], accuracy: Sequence[float], without_noise: Sequence[float], guessing: float, *, shown: bool
 ) -> go.Figure:
-    """Draw accuracy by depth for a forest at one ε, for the same trees without noise, and for guessing."""
+    """Draw accuracy against depth: of a forest at one ε (hidden unless `shown`), without noise, and of guessing."""
     fig = lesson_figure(showlegend=True)
     places = list(range(len(depth)))
     fig.add_scatter(
@@ -108,16 +115,17 @@ def depths(
 def wrong_of_thousand(
     epsilons: Sequence[float], tables: dict[str, dict], at: int | None, attacker: str = ""
 ) -> go.Figure:
-    """Draw wrong predictions for three tables against ε, with error bars that cover two thirds of the releases.
+    """Draw the number of wrong predictions out of 1,000 against ε for three tables.
 
-    The last position on the x-axis shows the result without noise.
+    Error bars show one standard deviation over releases. The last position on the x-axis is the result without noise.
 
     Parameters
     ----------
     epsilons : sequence of float
         Budgets on the x-axis, rising.
     tables : dict
-        For each table: shares "wrong" and "spread" at each ε, and the share "without_noise".
+        For each table, by name: "wrong" (share of wrong predictions at each ε), "spread" (standard deviation at each
+        ε), and "without_noise" (share of wrong predictions without noise).
     at : int or None
         Index of the selected ε. None hides the results with noise.
     attacker : str
@@ -150,16 +158,16 @@ def wrong_of_thousand(
 
 
 def wrong_by_group(epsilons: Sequence[float], groups: dict[str, Sequence[float]]) -> go.Figure:
-    """Draw wrong predictions for three groups of one table against ε.
+    """Draw the number of wrong predictions out of 1,000 against ε for three groups of one table.
 
-    The last position on the x-axis shows the result without noise.
+    The last position on the x-axis is the result without noise.
 
     Parameters
     ----------
     epsilons : sequence of float
         Budgets on the x-axis, rising.
     groups : dict
-        For each group the shares of wrong predictions at each ε, and without noise.
+        For each group, by name: the share of wrong predictions at each ε, and last the share without noise.
     """
     names = [*(f"{e:g}" for e in epsilons), "none"]
     fig = lesson_figure(280, showlegend=True)

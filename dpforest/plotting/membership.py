@@ -22,21 +22,21 @@ def success_chart(
     claimed: float | None = None,
     most: int = 0,
 ) -> go.Figure:
-    """Draw the share of right guesses against the number of guesses, with its confidence interval.
+    """Draw the share of right guesses of an attack against the number of guesses, with its confidence interval.
 
     Parameters
     ----------
     looks : sequence of AttackEstimate
-        Success of the attack after rising numbers of guesses.
+        Share of right guesses after rising numbers of guesses.
     limit : float
-        Largest success of any attacker on any record of any table; 1 if there is no limit.
+        Largest expected share of any attacker on any record of any table; 1 if there is no limit.
     best : float, optional
-        Success of the best attacker on this record.
+        Expected share of the best attacker on this record.
     claimed : float, optional
-        The claimed limit, if the true limit differs. Its line turns vermillion once the attack exceeds it with
-        confidence.
+        The limit that a published forest claims, if it does not hold. Its line turns vermillion once the lower end of
+        the confidence interval is above it.
     most : int
-        Least number of guesses at the right end of the axis.
+        The axis reaches at least to this number of guesses.
     """
     drawn = [look for look in looks if look.trials >= FIRST] or list(looks)
     exceeded = bool(claimed is not None and drawn and drawn[-1].low > claimed)

@@ -1,4 +1,7 @@
-"""Figure of a whole tree: a row for each level, colored by the flip rate of labels."""
+"""Figure of a whole tree, with a row for each level, colored by the flip rate of labels.
+
+The flip rate of a leaf is the probability that noise changes its label.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,16 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import plural
 from dpforest.trees.layout import LEAF, Trees
 
-MOST_COLUMNS = 768
-CLICK_COLUMNS = 48
+MOST_COLUMNS = 768  # leaves are grouped into at most this many columns
+CLICK_COLUMNS = 48  # number of positions in a row that react to the pointer
 
 
 def tree_overview(
     nodes: NodeTable, domain: Domain, *, root: int = 0, path: Sequence[int] = (), by_records: bool = False
 ) -> go.Figure:
-    """Draw one tree as an icicle plot. It is a heatmap, which is fast at any depth.
+    """Draw one tree as an icicle plot: each node is a box above the boxes of its children.
+
+    The plot is a heatmap, because plotly draws a heatmap fast at any depth of the tree.
 
     Parameters
     ----------
@@ -42,7 +47,7 @@ def tree_overview(
     domain : Domain
         Domain with the names of attributes and classes.
     root : int
-        First node of the focus drawing, which gets an outline.
+        First node of the drawing of `focus_tree`. The part of the tree below it gets an outline.
     path : sequence of int
         Nodes on the path of a selected record.
     by_records : bool
@@ -63,7 +68,7 @@ def tree_overview(
     )
     levels = list(range(n_levels))
     empty = np.where(state == 1, 1.0, np.nan)
-    # The second square is smaller, so the first color remains as its outline.
+    # Nodes without data get two boxes. The second box is lower, so the color of the first one remains as its outline.
     for color, gap in ((QUIET, 2), (EMPTY, 4)):
         fig.add_heatmap(
             x=x, y=levels, z=empty, colorscale=[[0, color], [1, color]], showscale=False, hoverinfo="skip", ygap=gap
@@ -105,7 +110,7 @@ def tree_overview(
 
 
 def _places(nodes: NodeTable, where: Span, by_records: bool) -> np.ndarray:
-    """Return the borders of the leaves across the drawing, from 0 to 1, in drawing order."""
+    """Return the horizontal borders of the leaves, from 0 to 1, from left to right."""
     weight = np.ones(where.node_at.shape[1])
     if by_records:
         leaves = nodes.trees.leaf_nodes
@@ -117,9 +122,10 @@ def _places(nodes: NodeTable, where: Span, by_records: bool) -> np.ndarray:
 
 
 def _columns(where: Span, flip: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean flip rate and state of each level and group of leaves.
+    """Return the mean flip rate and the state of each box of the heatmap, which is a level and a group of leaves.
 
-    State 0 means no node, 1 only nodes without data, and 2 nodes with data.
+    `first` has the first leaf of each group. State 0 means that the box has no node, state 1 that it has only nodes
+    without data, and state 2 that it has a node with data.
     """
     known = np.append(np.isfinite(flip), False)
     value = np.append(np.where(known[:-1], flip, 0.0), 0.0)
@@ -144,7 +150,7 @@ def _outline(fig: go.Figure, where: Span, place: np.ndarray, tree: Trees, root: 
 
 
 def _click_layer(fig: go.Figure, where: Span, place: np.ndarray, table: NodeTable, domain: Domain) -> None:
-    """Add invisible markers for hover text and clicks, because a heatmap reports neither by node."""
+    """Add invisible markers for hover text and clicks, because a heatmap does not know which node a box belongs to."""
     n_leaves = where.node_at.shape[1]
     n_columns = min(max(n_leaves, 8), CLICK_COLUMNS)
     centers = (np.arange(n_columns) + 0.5) / n_columns

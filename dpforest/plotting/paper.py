@@ -34,7 +34,7 @@ class PaperError(RuntimeError):
 
 
 def missing() -> str:
-    """Return a message on software that is missing for drawing figures; empty if nothing is missing."""
+    """Return a message that names missing software for drawing figures; empty if nothing is missing."""
     if find_spec("kaleido") is None:
         return (
             "SVG and PDF need the Python package kaleido on the computer that runs this app: "
@@ -58,7 +58,9 @@ def _browser() -> str | None:
 
 
 def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, Any]:
-    """Return a copy of a figure with dark text on white, without marks for the page only, as a dict for plotly.
+    """Return a copy of a figure for print, as a dict for plotly.
+
+    The copy has dark text on white, and lacks the marks that are only for the page (`ON_PAGE_ONLY`).
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
 
 
 def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], title: str = "") -> bytes:
-    """Return a figure as the content of a file.
+    """Draw a figure for print, and return the content of an SVG or PDF file.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], ti
 
 
 def _ask(spec: dict[str, Any], kind: str) -> bytes:
-    """Render in a separate process with a separate folder, and remove its browser and its files afterwards."""
+    """Draw in a separate process, whose browser keeps its files in a new folder, and remove this folder afterwards."""
     folder = mkdtemp(prefix="dpforest_figure_")
     try:
         done = subprocess.run(
@@ -146,7 +148,7 @@ def _ask(spec: dict[str, Any], kind: str) -> bytes:
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder, and try again while an ending browser still writes into it."""
+    """Remove a folder. Try again several times, because a browser that is ending may still write into it."""
     for pause in (0, 0.2, 0.5, 1.0, 2.0):
         time.sleep(pause)
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Program that draws one figure for `paper.py`: it reads JSON from standard input and writes SVG or PDF.
+"""Program that draws one figure for `paper.py`: it reads JSON from standard input and writes SVG or PDF to its output.
 
 Its arguments are the format and the path of the browser.
 """
@@ -10,14 +10,14 @@ import json
 import sys
 from typing import Any, Final
 
-# The page loads no script, picture or style from other machines, because a figure contains texts from users' files.
+# A figure contains texts from users' files, so this policy lets the page load nothing from other machines.
 _POLICY: Final = (
     "default-src 'none'; script-src file: blob: 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:"
 )
 _HEAD: Final = f"""<!DOCTYPE html><html><head><title>dpforest</title><style id="head-style"></style>
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">"""
-_NOWHERE: Final = "127.0.0.1:9"  # a proxy that does not exist, so that no request leaves this machine
+_NOWHERE: Final = "127.0.0.1:9"  # the browser's proxy. It does not exist, so no request leaves this machine.
 
 
 async def _draw(figure: dict[str, Any], kind: str, browser: str) -> bytes:

@@ -1,4 +1,8 @@
-"""Figures of published results and our results: points if a paper prints numbers, otherwise curves of our results."""
+"""Figures that compare results printed in papers with our results.
+
+If a paper prints numbers, each number is a point. If it has only a drawing, our results are drawn as curves. Our
+results are measured in two modes: "published" follows the paper, and "certified" has a proved guarantee.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,11 @@ import plotly.graph_objects as go
 from dpforest.plotting.compare import COLORS, MARKERS
 from dpforest.plotting.style import PRIVATE, QUIET, escape, figure, number
 
-_OTHER: Final = "#009E73"  # a color without a meaning elsewhere
+_OTHER: Final = "#009E73"  # color of results that agree with the paper
 
 
 class VerdictLook(NamedTuple):
-    """Marker of a verdict in the chart, the marker as a character of text, and the color."""
+    """Look of a verdict: its marker in a chart, a similar character for texts, and its color."""
 
     marker: str
     text: str
@@ -39,18 +43,19 @@ def published_and_ours(
     verdicts: Sequence[str],
     unit: str = "%",
 ) -> go.Figure:
-    """Draw a point for each cell of a paper's table, in the published mode and in the certified mode.
+    """Draw our value against the printed value for each cell of a paper's table, in both modes.
 
     Parameters
     ----------
     settings : sequence of str
         Name of each cell.
     published, ours, certified : sequence of float
-        Printed value, our value in the published mode, and our value in the certified mode (None without privacy).
+        Printed value, our value in the published mode, and our value in the certified mode. The last is None for a
+        forest without privacy.
     spread : sequence of float
         Standard deviation of `ours` over folds.
     verdicts : sequence of str
-        Key of `VERDICTS` of each cell, which decides the marker of `ours`.
+        Verdict of each cell, a key of `VERDICTS`, which decides the marker of `ours`.
     unit : str
         Unit of all values.
 
@@ -117,12 +122,12 @@ def measured_curves(
     axis: str,
     what: str = "right on rows held out",
 ) -> go.Figure:
-    """Draw our curves for a figure of a paper without numbers: dashed in the published mode, solid if certified.
+    """Draw our curves for a figure of a paper that prints no numbers: dashed if published, solid if certified.
 
     Parameters
     ----------
     lines : sequence of str
-        Name of the curve that each point belongs to.
+        For each point, the name of its curve.
     at : sequence of float
         Position of each point on the x-axis.
     ours, certified : sequence of float

@@ -1,4 +1,8 @@
-"""Figures of the meaning of ε: the errors of an attacker, a hundred guesses, and beliefs before and after a release."""
+"""Figures of the meaning of ε: the errors of an attacker, a hundred guesses, and beliefs before and after a release.
+
+An attacker sees a release and answers a question about a row, such as whether the row is in the table. A miss is a
+wrong "no", and a false alarm is a wrong "yes".
+"""
 
 from __future__ import annotations
 
@@ -19,14 +23,14 @@ _SHARES = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0", "25", "50", "7
 
 
 def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, float, float]] = ()) -> go.Figure:
-    """Draw misses against false alarms, with the region that no attacker reaches.
+    """Draw the least rate of misses against the rate of false alarms, with the region that no attacker reaches.
 
     Parameters
     ----------
     game : DistinguishingGame
         The guarantee and the attacker's question.
     attackers : sequence of (name, false alarm rate, miss rate)
-        Points to mark.
+        Attacks to mark as points.
     """
     rate = np.unique(np.r_[np.linspace(0, 1, 101), game.kinks()])
     least = game.misses(rate)
@@ -107,7 +111,7 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
     game : DistinguishingGame
         The guarantee and the attacker's question.
     prior : float
-        Attacker's belief about each of them before the release, in (0, 1).
+        Attacker's belief that the answer for each of them is "yes", before the release, in (0, 1).
     """
     guesses = game.hundred_guesses(prior)
     color = _color(game.guarantee)
@@ -147,7 +151,7 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
 
 
 def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: float = 0.0) -> go.Figure | None:
-    """Draw bounds on the belief after a release against the belief before it.
+    """Draw bounds on an attacker's belief after a release against the belief before the release.
 
     Parameters
     ----------
@@ -161,7 +165,7 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
     Returns
     -------
     Figure or None
-        None if 0 < δ and `failure` ≤ δ, because there is no bound then.
+        None if 0 < δ and `failure` ≤ δ, because no bound holds with such a small failure probability.
     """
     both = game.grouped
     if both.kind == "approximate" and both.delta >= failure:
@@ -197,7 +201,7 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
         line={"color": color, "width": 4},
         marker={"size": [10, 7, 10], "color": [color, QUIET, color], "line": {"color": "white", "width": 1.5}},
     )
-    for y, text, anchor, side in (  # the top left and the bottom right corner are free
+    for y, text, anchor, side in (  # the top left and the bottom right corner of the figure have space for texts
         (highest, f"<b>at most {percent_up(highest)}</b>", "bottom", ("left", 8) if prior < 0.4 else ("right", -8)),
         (lowest, f"at least {percent_down(lowest)}", "top", ("right", 24) if prior > 0.6 else ("left", 8)),
     ):

@@ -1,4 +1,7 @@
-"""Figures of the random-tree booster: accuracy by round, effects of attributes on scores, and parts of one score."""
+"""Figures of the random-tree booster: accuracy by round, effects of attributes on scores, and parts of one score.
+
+A round adds one tree. The score of a record for a class is the sum of what all trees add, in log-odds.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +51,15 @@ def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) ->
 
 
 def typical_parts(names: Sequence[str], sizes: np.ndarray, noise: np.ndarray, *, most: int = 12) -> go.Figure:
-    """Draw the typical contribution of each attribute to a score, and of noise alone; the largest one is on top.
+    """Draw the typical contribution of each attribute to a score, the largest one on top, and that of noise alone.
 
     Parameters
     ----------
     names : sequence of str
         Names of the attributes.
     sizes, noise : float array of shape (n_features,)
-        Typical contributions of attributes and of noise alone, from `AddedScores.typical_parts`, in log-odds.
+        Typical contribution of each attribute, and of noise if the attribute had no effect, in log-odds, from
+        `AddedScores.typical_parts`.
     most : int
         Number of attributes that are drawn.
     """
@@ -82,10 +86,10 @@ def parts_of_score(names: Sequence[str], parts: np.ndarray, noise: np.ndarray, *
     names : sequence of str
         Names of the attributes with the record's values.
     parts, noise : float array of shape (n_features,)
-        Contribution of each attribute to the score, in log-odds, and the standard deviation of its noise. An error bar
-        is two standard deviations to each side; the sum of the others has none.
+        Contribution of each attribute to the score, in log-odds, and the standard deviation of its noise. Error bars
+        reach two standard deviations to each side. The bar for the sum of all others has no error bar.
     most : int
-        Number of attributes with a bar.
+        Number of attributes with their own bar.
     """
     order = np.argsort(-np.abs(parts), kind="stable")
     shown, rest = order[:most], order[most:]
@@ -125,14 +129,14 @@ def _bars(
 
 
 def codes_shown(feature: Feature) -> np.ndarray:
-    """Return the codes at which an effect is drawn."""
+    """Return the codes of an attribute at which `effect` draws the score."""
     if feature.kind == "categorical":
         return np.arange(min(feature.n_codes, _MOST_VALUES))
     return np.linspace(feature.first_code, N_CODES - 1, _POINTS).astype(np.int64)
 
 
 def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.ndarray) -> go.Figure:
-    """Draw the mean score by the value of one attribute, with two standard deviations of the noise on each side.
+    """Draw the mean score against the value of one attribute, with a band of two standard deviations of the noise.
 
     Parameters
     ----------

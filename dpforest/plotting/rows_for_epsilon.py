@@ -1,4 +1,7 @@
-"""Figure of accuracy by number of rows at ε / 10, ε and 10 ε, with an arrow to the rows that offset a smaller ε."""
+"""Figure of accuracy against number of rows at ε / 10, ε and 10 ε.
+
+An arrow shows how many more rows compensate for a smaller ε.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from dpforest.privacy.rationals import text_up
 def exchange_chart(
     learning: Learning, epsilon: float, epsilons: Sequence[float], made_up: Exchange | None, *, certified: bool = True
 ) -> go.Figure:
-    """Draw mean accuracy by number of rows, and an arrow from few rows at ε to more rows at a smaller ε.
+    """Draw mean accuracy against number of rows, and an arrow from few rows at ε to more rows at a smaller ε.
 
     Parameters
     ----------
@@ -28,7 +31,7 @@ def exchange_chart(
     epsilons : sequence of float
         Budgets of all curves.
     made_up : Exchange or None
-        Ends of the arrow; None if no number of rows compensates for the smaller ε.
+        The two numbers of rows that the arrow connects; None if no number of rows compensates for the smaller ε.
     certified : bool
         True: the curves are blue, the color of certified ε.
     """

@@ -1,4 +1,4 @@
-"""Figure of the distribution of rows on the public scale of a numeric attribute: exact, and estimated by a release."""
+"""Figure of how the rows are distributed over the public range of a numeric attribute: exactly, and as released."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TICKS = 4  # number of parts of the scale between ticks
 
 
 def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | None) -> go.Figure:
-    """Draw a histogram of 64 cells of equal width on the public scale; ticks are values of the attribute.
+    """Draw a histogram over 64 cells that divide the codes of an attribute equally; ticks are values of the attribute.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | Non
     rows : float array of shape (64,)
         Exact share of the rows with a known value in each cell.
     released : float array of shape (64,) or None
-        Estimate of these shares by one release; None if the release does not query the scale.
+        Noisy estimate of these shares by one release; None if releases use the public scale, where all cells are alike.
     """
     fig = figure(240, hovermode="closest", bargap=0.05, margin={"l": 8, "r": 36, "t": 28, "b": 8})
     ends = [_value(feature, cell) for cell in range(CELLS + 1)]
@@ -71,7 +71,10 @@ def _value(feature: Feature, cell: int) -> float:
 
 
 def value_at(feature: Feature, code: int) -> float:
-    """Return the value at which a code of a numeric attribute begins, rounded to three digits. Bounds are exact."""
+    """Return the value at which a code of a numeric attribute begins, rounded to three digits.
+
+    The ends of the public range are not rounded.
+    """
     assert feature.low is not None and feature.high is not None
     if code >= N_CODES - 1:
         return feature.high

@@ -1,4 +1,4 @@
-"""Data for small drawings of trees: the path of one record through the first trees of a forest, and their votes."""
+"""Data for small drawings of trees: the path of one record through the first trees of a forest, and all votes."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def small_trees(view: ForestView, codes: np.ndarray) -> dict[str, Any]:
     -------
     dict
         - ``trees``: one dictionary for each of the first `MOST_TREES` trees. ``nodes`` has for each node down to level
-          `DEEPEST` its horizontal position from 0 to 99, its level, and the index of its parent (-1 for the root);
-          ``path`` has the indices of the nodes that the row passes; ``label`` is the class of its leaf, by index;
-          ``added`` is what the leaf adds to a score, as text (empty unless the forest adds scores).
-        - ``votes``: number of trees that vote for each class, over all trees; empty if the forest adds scores.
+          `DEEPEST` its horizontal position from 0 to 99, its level, and the index of its parent (-1 for the root).
+          ``path`` has the indices of the nodes that the row passes. ``label`` is the class of the row's leaf, by index.
+          ``added`` is what this leaf adds to a score, as text; it is empty if trees vote instead of adding scores.
+        - ``votes``: number of trees that vote for each class, over all trees; empty if trees add scores.
     """
     leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
     labels, added = _labels_and_scores(view, leaves)
@@ -48,8 +48,9 @@ def small_trees(view: ForestView, codes: np.ndarray) -> dict[str, Any]:
 def _labels_and_scores(view: ForestView, leaves: np.ndarray) -> tuple[list[int], list[str]]:
     """Return the class that each leaf supports, and what it adds to the score of this class, as text.
 
-    In the booster of one class, a leaf with a positive value supports this class, and a leaf with a negative value
-    supports the other classes. In the second case, the returned class is -1 if there are more than two classes.
+    Boosted trees may have one class each (`ForestView.class_of_tree`). Then a leaf with a positive value supports this
+    class, and a leaf with a negative value supports all other classes. The returned class of the latter is -1 unless
+    there is only one other class.
     """
     if view.added is not None:
         scores = view.added.leaf_scores[leaves]
@@ -64,7 +65,10 @@ def _labels_and_scores(view: ForestView, leaves: np.ndarray) -> tuple[list[int],
 
 
 def _shape(trees: Trees, path: list[int]) -> dict[str, Any]:
-    """Return the upper nodes of a tree, and the part of a path that is drawn. Nodes of the tree are in level order."""
+    """Return the nodes of a tree down to level `DEEPEST`, and those of them that are on a path.
+
+    The nodes of `trees` must be in level order.
+    """
     drawn = np.flatnonzero(trees.level <= DEEPEST)
     place = {int(node): i for i, node in enumerate(drawn)}
     left, right = extents(trees, DEEPEST, np.ones(trees.n_nodes))

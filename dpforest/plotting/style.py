@@ -1,4 +1,4 @@
-"""Settings of all figures: colors, fixed scales, safe texts."""
+"""Settings of all figures: colors, scales, and texts in which markup is escaped."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from html import escape as _escape
 import numpy as np
 import plotly.graph_objects as go
 
-# Okabe and Ito's colors, which color-blind readers can distinguish.
+# Okabe and Ito's colors, which color-blind readers can tell apart.
 PRIVATE = "#0072B2"  # results with privacy, in all figures
 NON_PRIVATE = "#E69F00"  # results without privacy, in all figures
 NOT_HELD = "#D55E00"  # only for a claim of privacy that does not hold
 NEEDED = "#009E73"  # a value that the user needs
 FOLLOWED = "#CC79A7"  # path of the selected record through the trees
 QUIET = "#8A929C"  # readable on a light and on a dark page
-ON_PAGE_ONLY = "on the page only"  # name of a mark, or meta of a trace, that a figure for a paper leaves out
+# Figures for papers leave out annotations and shapes with this name, and traces with this `meta`.
+ON_PAGE_ONLY = "on the page only"
 EMPTY = "#FFFFFF"  # leaves without data, with an outline in QUIET
 FLIP_SCALE = "Viridis"
 
@@ -23,10 +24,10 @@ CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
 
 
 def visible(text: str) -> str:
-    r"""Return a text from data, with escapes in place of invisible characters that affect the text around them.
+    r"""Return a text from data, with escapes in place of characters that are invisible but change the text around them.
 
-    Such characters are marks that change the direction of text, control characters, and lone surrogates. A certificate
-    has the same escapes.
+    These characters are marks of text direction, control characters, and lone surrogates. Certificates contain the same
+    escapes.
 
     >>> visible("a\u202eb\x00")
     'a\\u202eb\\u0000'
@@ -38,7 +39,7 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 def escape(value: object, most: int = 0) -> str:
-    """Return a text from data with its markup escaped for plotly, cut to `most` characters (0: not cut).
+    """Return a text from data with its markup escaped for plotly, cut to `most` characters. If `most` is 0, keep all.
 
     >>> escape("<b>a</b>"), escape("a long name", 6)
     ('&lt;b&gt;a&lt;/b&gt;', 'a lon…')
@@ -59,7 +60,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def flip_percent(share: float) -> str:
-    """Return a flip rate as a percentage, with an upper bound for small rates and a dash for no data.
+    """Return a flip rate as a percentage, or "under 0.1 %" for a smaller rate above 0, or a dash for NaN.
 
     >>> flip_percent(0.031), flip_percent(0.00004), flip_percent(0.0)
     ('3.1 %', 'under 0.1 %', '0 %')
@@ -81,14 +82,14 @@ def number(value: float) -> str:
 
 
 def highest_flip(n_classes: int) -> float:
-    """Return the upper end of the flip scale at every ε: 1 - 1/K, the flip rate of pure noise."""
+    """Return the upper end of the color scale of flip rates: 1 - 1/K, the flip rate of pure noise among K classes."""
     return 1 - 1 / n_classes
 
 
 def figure(height: int, **layout) -> go.Figure:
-    """Return an empty figure with the margins, hover labels and interactions of all figures.
+    """Return an empty figure with the layout that all figures share.
 
-    The page or `paper` sets the size of the text, except in figures of the lesson.
+    Only figures of the lesson set a text size. For other figures, the page or the module `paper` sets it.
     """
     settings = {
         "height": height,
@@ -104,7 +105,7 @@ def figure(height: int, **layout) -> go.Figure:
 
 
 def flip_bar(n_classes: int) -> dict:
-    """Return the color bar of the flip rate, next to the figure."""
+    """Return plotly's settings of the color bar of flip rates."""
     top = highest_flip(n_classes)
     ticks = [0, top / 2, top]
     return {

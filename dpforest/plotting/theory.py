@@ -1,4 +1,7 @@
-"""Figures of theorems: a gray region that the theorem excludes, blue dots for measurements, and the user's setting."""
+"""Figures of theorems: a gray region that the theorem excludes, blue dots for measurements, and the user's setting.
+
+A `Chart` lists the contents of a figure, and `theory_chart` draws it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ _DASHES: Final = ("solid", "12px,5px", "3px,3px", "9px,3px,2px,3px")
 
 @dataclass(frozen=True)
 class Axis:
-    """Range of an axis, and format of its numbers."""
+    """Title, range and number format of an axis."""
 
     title: str
     low: float
@@ -42,7 +45,7 @@ class Axis:
     percent: bool = False
 
     def clip(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Limit values to at most one length of the axis (or one decade) beyond its ends."""
+        """Limit values to one axis length beyond the ends of the axis, or on a log axis to a factor of ten."""
         far = np.nan_to_num(np.asarray(values, float), nan=np.nan, posinf=1e300, neginf=-1e300)
         if self.log:
             return np.clip(far, self.low / 10, self.high * 10)
@@ -87,7 +90,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class FormulaCurve:
-    """Line of a formula: gray for a bound, blue or red for a selected rule."""
+    """Line of a formula: gray for a bound, another color for a selected rule. `dash` is the number of a dash style."""
 
     x: Sequence[float] | np.ndarray
     y: Sequence[float] | np.ndarray
@@ -99,7 +102,7 @@ class FormulaCurve:
 
 @dataclass(frozen=True)
 class Dots:
-    """Measured values, with the hover text of each dot."""
+    """Measured values, each drawn as a dot with a hover text. `symbol` is the number of a marker."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -118,13 +121,13 @@ class Chart:
     curves : sequence of FormulaCurve
         Lines of formulas. The first line is the border of the excluded region.
     excluded : {"above", "below", ""}
-        Side of the first line that the theorem excludes; it is gray. Empty: neither side.
+        Side of the first line that the theorem excludes, which is gray. Empty: no side is excluded.
     dots : sequence of Dots
         Measured values.
     yours : (float, float, str) or None
         Coordinates and hover text of the user's setting.
     level : (float, str) or None
-        Height and text of a horizontal line for comparison, such as the result of guessing.
+        Value and text of a horizontal line for comparison, such as the result of guessing.
     level_below : bool
         Whether the text of `level` is below its line.
     band : str

@@ -1,4 +1,4 @@
-"""Texts of a tree's tests, with escaped names and values from data."""
+"""Texts of the tests in a tree. Names and values, which come from data, are escaped for plotly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
         return f"{name}?"
     if kind == ONE_VS_REST:
         return f"{name} = {escape(feature.code_labels[t], most)}?"
-    if feature.kind == "categorical":  # an ordered test of codes sends the categories after the threshold to one side
+    if feature.kind == "categorical":  # a threshold on codes sends all categories after it to the same side
         after = feature.code_labels[t + 1 :]
         if not after:
             return f"{name}: none listed?"
@@ -33,7 +33,7 @@ def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
 
 
 def value_text(feature: Feature, code: int) -> str:
-    """Return a category, or the least number with a code, as text. The caller must escape special characters."""
+    """Return the value of a code as text: a category, or the smallest number with this code. It is not escaped."""
     if feature.kind == "categorical":
         return feature.code_labels[code]
     if code < feature.first_code:
@@ -58,7 +58,7 @@ def answer(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
 
 
 def explanation(trees: Trees, domain: Domain, node: int) -> str:
-    """Return the full text of a test, for a hover label, with the categories of an ordered test."""
+    """Return the full text of a test, for a hover label. A threshold on categories lists those after the threshold."""
     if trees.kind[node] != NUMERIC or domain.features[trees.feature[node]].kind == "numeric":
         return question(trees, domain, node, 60)
     feature, t = domain.features[trees.feature[node]], int(trees.threshold[node])

@@ -1,1 +1,1 @@
-"""Simulated releases of forests on a table. They are computed from raw rows, so they are for the curator only."""
+"""Simulated releases of forests on a table, for the curator only, because the results are computed from raw rows."""

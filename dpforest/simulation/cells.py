@@ -1,4 +1,4 @@
-"""Cells of a grid of depth and number of trees, and the privacy loss that a release would promise in each cell."""
+"""Cells of a grid of depths and numbers of trees, and the privacy loss that a certificate would state for each cell."""
 
 import math
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ Classifier = TypeVar("Classifier", bound=ForestClassifier)
 def cells_of(
     forest: ForestClassifier, depths: Iterable[int] | None, trees: Iterable[int] | None
 ) -> list[tuple[int | None, int | None]]:
-    """Return depth and number of trees of each cell; None stands for the forest's parameter.
+    """Return depth and number of trees of each cell. None means that the forest keeps its parameter.
 
     Parameters
     ----------
@@ -47,9 +47,10 @@ def at_cell(forest: Classifier, depth: int | None, trees: int | None) -> Classif
 
 
 def planned_rows(forest: ForestClassifier, n_labeled: int, n_given: int) -> int:
-    """Return the number of rows from which a release plans depth and number of trees.
+    """Return the number of rows from which a simulated release plans its depth and number of trees.
 
-    If the number of rows is private, a release uses a noisy count of the rows with a listed label.
+    A release plans from the number of all rows if this number is public. If it is private (in a certified release, if
+    neighbors differ by adding or removing a row), the release plans from a noisy count of the rows with a listed label.
 
     Parameters
     ----------
@@ -75,12 +76,12 @@ def promises_of(
     cells: list[tuple[int | None, int | None]],
     n_rows: int,
 ) -> dict[tuple, tuple[bool, float]]:
-    """Return whether a release would be certified, and its largest privacy loss, for each ε, depth and number of trees.
+    """Return for each ε and cell whether a release would be certified, and the privacy loss that it would state.
 
     Parameters
     ----------
     forest : ForestClassifier
-        Forest whose other parameters apply in all cells.
+        Forest to release. Parameters other than ε, depth and number of trees are the same in all cells.
     domain : Domain
         Public schema of the table.
     epsilons : list of float
@@ -88,14 +89,14 @@ def promises_of(
     cells : list of (int or None, int or None)
         Result of `cells_of`.
     n_rows : int
-        Number of fitted rows; used only as in `ForestClassifier.preview`.
+        Number of fitted rows, which `ForestClassifier.preview` receives.
 
     Returns
     -------
     dict from (ε, depth, trees) to (bool, float)
-        The loss is infinite if no bound is known, otherwise rounded up.
+        Whether the release would be certified, and the loss, rounded up. The loss is ∞ if no bound is known.
     """
-    # The loss of a certified forest does not depend on its number of trees, so a preview of one tree is enough.
+    # The loss of a certified forest does not depend on its number of trees, so one preview with one tree serves all.
     out, known = {}, dict[tuple, Fraction | None]()
     for depth, trees in cells:
         for epsilon in epsilons:

@@ -1,6 +1,7 @@
 """Simulated releases of forests that must be fitted anew at every ε. Rows are encoded only once.
 
-All results are simulated from seeds and computed from raw rows, so they are for the curator, and never for publication.
+The simulation reads raw rows and draws its noise from known seeds. So its results are not private: they are for the
+curator, who may see the rows, and never for publication.
 """
 
 import math
@@ -34,7 +35,7 @@ from dpforest.voting import CLIPPED_LOGISTIC
 class FittedSimulation(Simulation):
     """Simulated releases of one forest that is fitted anew at every ε.
 
-    Each release equals a separate fit with the same seeds. Work that all fits of a repeat have in common is done once
+    Each release equals a separate fit with the same seeds. Work that is the same in all fits of a repeat is done once
     (`EncodedRows.once`). The parameters are those of `Simulation`.
 
     Examples
@@ -62,7 +63,7 @@ class FittedSimulation(Simulation):
     ):
         super().__init__(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs)
         self._has_structure_seed = "structure_seed" in forest.get_params()
-        # Figures at ε = ∞. They are the same in all repeats if only noise is random.
+        # Figures at ε = ∞. Without a structure seed, only noise is random, so all repeats have the same figures.
         self._without_noise = dict[Cell, Row]()
         self._checked = set[tuple[float, Cell]]()  # (ε, cell) pairs whose parameters `check` accepted
         self._rows = forest.encode(domain, split.X_train, split.y_train, split.row_ids, units=split.units)
@@ -113,7 +114,10 @@ class FittedSimulation(Simulation):
         return model.set_params(structure_seed=seed) if self._has_structure_seed else model
 
     def _as_released(self, model: DataDependentClassifier, rows: EncodedRows) -> EncodedRows:
-        """Return the rows as part of the released table (`EncodedRows.of_table`) if a rule may use the table's size."""
+        """Return the rows, marked with the number of rows of the whole table if a rule may plan from this number.
+
+        The split holds some rows out, but a release would plan from all of them (`EncodedRows.of_table`).
+        """
         by_rule = model.epsilon is not None and model.mode == "certified"
         return rows.of_table(self.n_rows) if by_rule and self.n_rows != rows.n_counted else rows
 
@@ -151,9 +155,9 @@ class FittedSimulation(Simulation):
 
 
 def rows_in_leaves(model: DataDependentClassifier, trees: Trees, domain: Domain, rows: EncodedRows) -> np.ndarray:
-    """Return the number of rows that decide each leaf of a certified, seeded fit, int64 (n_leaves,).
+    """Return the number of rows from which a certified, seeded fit computes each leaf, int64 (n_leaves,).
 
-    Each row counts 1, even if the fit weights the rows of persons.
+    Each row counts 1, even if the fit gives smaller weights to the rows of a person with several rows.
     """
     count = partial(count_rows, n_classes=domain.n_classes)
     if not isinstance(model, MultinomialForestClassifier):
@@ -166,6 +170,6 @@ def rows_in_leaves(model: DataDependentClassifier, trees: Trees, domain: Domain,
 
 
 def without_noise(forest: DataDependentClassifier, domain: Domain, rows: EncodedRows) -> EncodedRows:
-    """Return the rows encoded on the scale without noise if a release may query a scale, otherwise unchanged."""
+    """Return the rows as a fit without noise encodes them: on the exact scale, if a release would query a scale."""
     scale = exact_scale(forest, rows.once(("scale",), lambda: scale_histograms(domain, rows.codes, rows.weight)))
     return rows if scale is None else rows.on_scale(domain, scale)

@@ -1,7 +1,8 @@
 """Hold out whole persons: the rows of a person are all used for the fit, or are all held out.
 
-The number of held-out persons is that of scikit-learn's `GroupShuffleSplit`. The choice of persons depends only on the
-seed and on the identifiers, so neither the order of rows nor the process changes it.
+`hold_out` holds out as many persons as scikit-learn's `GroupShuffleSplit` does. The choice of persons depends only on
+the seed and on the identifiers. So a table with the same rows in another order, or another process, gets the same
+choice.
 """
 
 import hashlib
@@ -15,20 +16,22 @@ from dpforest.tables.features import DomainError, plural
 
 
 def person_ranks(identifiers: Any, seed: int = 0) -> np.ndarray:
-    """Sort persons by a hash of the seed and the identifier, and return the place of each row's person.
+    """Put persons in a random order and return the position of each row's person in it.
+
+    The order sorts persons by a hash of the seed and their identifier.
 
     Parameters
     ----------
     identifiers : array of shape (n,)
-        One identifier for each row. Identifiers with equal texts are equal. All rows without an identifier count as one
-        person.
+        One identifier for each row. Identifiers with equal texts belong to one person. All rows without an identifier
+        count as one person.
     seed : int
         Seed of the order.
 
     Returns
     -------
     int64 array of shape (n,)
-        Place of each row's person in the order, from 0 to the number of persons - 1.
+        Position of each row's person, from 0 to the number of persons - 1.
 
     Examples
     --------
@@ -41,7 +44,7 @@ def person_ranks(identifiers: Any, seed: int = 0) -> np.ndarray:
 
 
 def hold_out(identifiers: Any, *, share: float, seed: int = 0) -> np.ndarray:
-    """Return which rows are held out.
+    """Choose persons at random, and return which rows are held out because they belong to these persons.
 
     Parameters
     ----------

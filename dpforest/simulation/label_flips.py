@@ -1,4 +1,4 @@
-"""The share of leaves whose label noise changes. Each leaf counts once, as in figure 8 of Fletcher and Islam (2017)."""
+"""The expected share of leaves whose label is changed by noise, as in figure 8 of Fletcher and Islam (2017)."""
 
 import numpy as np
 
@@ -9,15 +9,16 @@ from dpforest.privacy import mechanisms
 def relabeled_share(noise: LeafNoise) -> float | None:
     """Return the expected share of leaves with rows whose published label differs from their label without noise.
 
-    Figure 8 of Fletcher and Islam (2017) shows this share. Each leaf with rows counts once, whatever the number of its
-    rows. If several classes tie for the most rows, the label without noise is the first of these classes. If noise then
-    selects another of these classes, the leaf counts as changed. In contrast, `ForestView.flip` does not count a change
-    between tied classes.
+    Figure 8 of Fletcher and Islam (2017) shows this share. Every leaf with rows has the same weight, whatever the
+    number of its rows. If several classes tie for the most rows, the label without noise is the first of these classes.
+    If noise selects another of the tied classes, the leaf counts as changed here. `ForestView.flip`, in contrast, does
+    not count a change between tied classes.
 
     Parameters
     ----------
     noise : LeafNoise
-        Noise of all leaves of a forest, and the exact rows in them: for the curator only.
+        Noise and exact row counts of all leaves of a forest. Because the counts are exact, they are for the curator
+        only.
 
     Returns
     -------
@@ -37,7 +38,8 @@ def relabeled_share(noise: LeafNoise) -> float | None:
     full = noise.evidence[noise.evidence.any(axis=1)]
     if not len(full):
         return None
-    distinct, n_leaves = np.unique(full, axis=0, return_counts=True)  # many leaves have equal counts
+    # Many leaves have equal counts, so each distinct row of counts is evaluated once.
+    distinct, n_leaves = np.unique(full, axis=0, return_counts=True)
     if isinstance(noise, CountNoise):
         changed = mechanisms.flip_probability(noise.mechanism, distinct, noise.rate, ties_count=True)
     else:

@@ -1,7 +1,8 @@
-"""Row counts in the leaves of random trees: rows stream through one forest, or are routed once for many cells.
+"""Row counts in the leaves of random trees, for one forest or for many cells at once.
 
-A cell is a depth and a number of trees. One routing serves many cells for two reasons: a leaf of a forest of depth d is
-an inner node of a deeper forest, and the first trees of a forest are a smaller forest.
+A cell is a pair of a depth and a number of trees. If each row is routed once through the largest and deepest forest,
+the counts of all cells follow. First, a deep tree that is cut at depth d is the tree of depth d with the same seed.
+Second, the first trees of a large forest are a smaller forest.
 """
 
 from dataclasses import dataclass
@@ -27,14 +28,15 @@ class LeafCounts:
     Attributes
     ----------
     leaves : int array of shape (n,)
-        Numbers of these leaves in the forest.
+        Indices of these leaves among all leaves of the forest.
     counts : int64 array of shape (n, n_classes)
-        Number of fitted rows of each class in each of these leaves; with a unit, the sum of their weights.
+        Number of fitted rows of each class in each of these leaves. If the domain declares a unit (a column that
+        identifies persons), the sum of the weights of these rows.
     empty : float
         Share of all leaves that hold no fitted row.
     place : int array
-        Index into `leaves` of the leaf of each held-out row, of shape (n_trees, n_test). In `RoutedCounts`: index into
-        `leaves` of each leaf that a held-out row reaches, of shape (n_reached,).
+        Index into `leaves` of the leaf of each held-out row, of shape (n_trees, n_test). In the subclass
+        `RoutedCounts`, index into `leaves` of each leaf that any held-out row reaches, of shape (n_reached,).
     """
 
     leaves: np.ndarray
@@ -47,12 +49,21 @@ class LeafCounts:
         return self.place
 
     def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Count held-out rows of two classes by the number of votes for the second class, and mark correct predictions.
+        """Count held-out rows by class and by number of votes for the second of two classes.
+
+        Parameters
+        ----------
+        n_trees : int
+            Number of trees that vote.
+        labels : uint8 array of shape (n, n_releases)
+            Class index, 0 or 1, of each of `leaves` in each release.
+        y : int array of shape (n_test,)
+            Class index of each held-out row.
 
         Returns
         -------
         votes : int array of shape (n_releases, n_trees + 1, 2)
-            Number of held-out rows by release, number of votes for the second class, and class.
+            Number of held-out rows for each release, number of votes for the second class, and class of the row.
         right : bool array of shape (n_test, n_releases)
             Whether the majority vote of each release classifies each row correctly.
         """
@@ -69,7 +80,8 @@ class LeafCounts:
 class RoutedCounts(LeafCounts):
     """`LeafCounts` of rows that were routed once for many cells.
 
-    `test`, of shape (n_test, n_trees of the largest forest), is the index into `place` of each held-out row's leaf.
+    `test` is the index into `place` of the leaf of each held-out row in each tree of the largest forest. Its shape is
+    (n_test, n_trees of the largest forest).
     """
 
     test: np.ndarray
@@ -87,7 +99,10 @@ class RoutedCounts(LeafCounts):
 
 
 class RoutedRows:
-    """Leaves of all rows in the deepest trees; `reached` holds the leaves that a held-out row reaches."""
+    """The leaf of every row in every tree of the deepest forest.
+
+    `reached` are the leaves that at least one held-out row reaches.
+    """
 
     def __init__(self, trees: Trees, domain: Domain, split: Split) -> None:
         self.trees, self.domain, self.split = trees, domain, split
@@ -100,7 +115,7 @@ class RoutedRows:
 
     @cached_property
     def all_counts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Leaves that hold rows if every row is in every tree, and the counts of these leaves (n, n_classes)."""
+        """Nonempty leaves and their counts (n, n_classes), if every tree counts all rows instead of a part of them."""
         k, units = self.domain.n_classes, self.split.units
         at = (self.train.astype(np.int64) * k + self.split.y_train).reshape(self.train.size)
         weight = None if units is None else np.tile(units.weight, len(self.train))
@@ -112,7 +127,8 @@ class RoutedRows:
 class Level:
     """The deepest forest, cut off at a smaller depth.
 
-    `deeper` is the cut at a larger depth, if there is one; it saves work.
+    If the forest has been cut at a larger depth before, pass this cut as `deeper`: the new cut then starts from its
+    leaves instead of from the deepest leaves.
     """
 
     def __init__(self, rows: RoutedRows, depth: int, deeper: "Level | None" = None) -> None:
@@ -122,7 +138,7 @@ class Level:
         node = trees.leaf_nodes if deeper is None else deeper.node
         while (below := trees.level[node] > depth).any():
             node = np.where(below, trees.parent[node], node)
-        self.node: np.ndarray = node  # for each leaf of the deepest forest, the node that is its leaf after the cut
+        self.node: np.ndarray = node  # for each leaf of the deepest forest, the node above it that the cut makes a leaf
         self.leaf = number[node] - np.int32(1)
         self.leaf_start = np.append(0, number)[trees.tree_start]
         self.reached = self.leaf[rows.reached]
@@ -146,7 +162,7 @@ class Level:
         used, reached = np.zeros(n_leaves, bool), self.reached
         used[leaf] = True
         empty = 1 - np.count_nonzero(used) / n_leaves
-        used |= spec.voting == "log-odds"  # the prior of log-odds depends on all leaves
+        used |= spec.voting == "log-odds"  # this rule compares each leaf with the class shares over all leaves
         used[reached[reached < n_leaves]] = True
         place = np.cumsum(used, dtype=np.int32) - 1
         counts = np.zeros((int(place[-1]) + 1, k), np.int64)
@@ -163,9 +179,10 @@ def _add_rows(counts, place, weight):
 
 @njit(nogil=True, cache=True)
 def _count_votes(test, n_trees, labels, y, votes, right):
-    """Do the work of `LeafCounts.tally`, for all releases at once; `votes` and `right` receive its results.
+    """Compute the results of `RoutedCounts.tally` for all releases, and write them into `votes` and `right`.
 
-    `labels` (n_reached, n_releases) are the classes of the leaves that held-out rows reach.
+    `labels` (n_reached, n_releases) are the classes of the leaves that held-out rows reach. `test` are the indices of
+    these leaves for each row and tree.
     """
     n_releases = labels.shape[1]
     if n_releases == 1:

@@ -1,7 +1,8 @@
 """Metrics of predictions, from class shares, or for many budgets at once from the numbers of votes for a class.
 
-The share of a class serves as the probability of the class. A share of 0 would make the log-loss infinite through a
-single row. So the log-loss counts a vote share of 0 as half a vote, and a vote share of 1 as half a vote less than all.
+The share of the votes for a class serves as the predicted probability of the class. A single row whose class has a
+share of 0 would make the log-loss infinite. So the log-loss counts a share of 0 as half a vote, and a share of 1 as
+half a vote less than all votes.
 """
 
 import math
@@ -19,7 +20,7 @@ def from_votes(votes: np.ndarray, positive: int = 1) -> dict[str, np.ndarray]:
     Parameters
     ----------
     votes : int array of shape (..., n_trees + 1, 2)
-        Number of rows of either class for which v trees vote for the second class, v = 0..n_trees.
+        Entry (v, c) is the number of rows of class c for which v trees vote for the second class.
     positive : {0, 1}
         Class that F1 measures.
 
@@ -80,10 +81,10 @@ def from_shares(
     y, predicted : int array of shape (n,)
         True class and predicted class of each row, by index.
     positive : int
-        With two classes, the class that F1 measures. With more classes, F1 and AUC are means over one-against-rest
-        problems.
+        With two classes, the class that F1 measures. With more classes, the parameter has no effect: F1 and AUC are
+        means over the classes, each against all other classes.
     step : float
-        Least distance of a share from 0 and 1 in the log-loss; closer shares are clipped. For vote shares, pass half a
+        The log-loss clips shares to the interval from `step` to 1 - `step`. For vote shares, pass half the share of one
         vote.
 
     Returns
@@ -114,9 +115,9 @@ def from_shares(
 
 
 def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
-    """Return the probability that a row of the class has a higher score than a row of another class; ties count half.
+    """Return the area under the ROC curve of a score; NaN if all rows or no rows are positive.
 
-    The result is NaN if all rows or no rows belong to the class.
+    It is the probability that a positive row has a higher score than a negative row, where equal scores count half.
     """
     of_class, others = np.sort(score[is_positive]), np.sort(score[~is_positive])
     if not len(of_class) or not len(others):
@@ -126,7 +127,7 @@ def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
 
 
 def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Return the accuracy, and the balanced accuracy: the mean of the accuracies by class, over classes with rows."""
+    """Return the accuracy and the balanced accuracy, which is the mean of the accuracies on the rows of each class."""
     right, n_rows = predicted == y, np.bincount(y)
     per_class = np.bincount(y, weights=right)[n_rows > 0] / n_rows[n_rows > 0]
     return float(right.mean()), float(per_class.mean())
@@ -147,7 +148,7 @@ def flipped_share(evidence: np.ndarray, labels: np.ndarray, n_rows: np.ndarray |
     Returns
     -------
     float array of shape () or (n_releases,)
-        Share of each release, from 0 to 1; 0 if there are no rows.
+        Share of the rows in each release, from 0 to 1; 0 if there are no rows.
     """
     n_rows = evidence.sum(axis=1) if n_rows is None else n_rows
     each = labels.astype(np.int64).reshape(len(labels), math.prod(labels.shape[1:]))

@@ -1,6 +1,7 @@
-"""The base class of simulations. A simulation yields one release of a forest at each ε, step by step.
+"""The base class of simulations. A simulation computes one release of a forest at each ε, in small steps.
 
-All results are simulated from seeds and computed from raw rows, so they are for the curator, and never for publication.
+The simulation reads raw rows and draws its noise from known seeds. So its results are not private: they are for the
+curator, who may see the rows, and never for publication.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,13 +16,13 @@ from dpforest.simulation.splits import Split
 from dpforest.simulation.views import ForestView
 from dpforest.tables.domain import Domain
 
-# Repeat r has seed r for structure, and r + NOISE_SEED for assignment and noise.
+# Repeat r draws trees with seed r. It draws noise, and the tree of each row, with seed r + NOISE_SEED.
 NOISE_SEED: Final = 1_000_003
 ONE_CELL: Final = ((None, None),)
-_LOOK: Final = 0.05  # seconds of waiting for threads after which the caller gets a turn
+_LOOK: Final = 0.05  # `in_threads` waits at most this many seconds before it yields to its caller
 
-Cell = tuple[int | None, int | None]  # depth and number of trees; None for the forest's parameter
-Row = dict[str, Any]  # ε, cell, depth, trees, all metrics, right, flips, empty
+Cell = tuple[int | None, int | None]  # depth and number of trees; None means that the forest keeps its parameter
+Row = dict[str, Any]  # figures of one release, with the keys that `Simulation.pieces` lists
 Place = TypeVar("Place")
 Result = TypeVar("Result")
 
@@ -38,15 +39,15 @@ class Simulation:
     split : Split
         Rows to fit on and held-out rows.
     n_rows : int, optional
-        Number of rows that a release would be fitted on. Rules use it to plan depth, number of trees and shares of ε.
-        By default the number of all rows of the split, because a release holds no rows out.
+        Number of rows that a release would be fitted on. Rules plan the depth, the number of trees and the shares of ε
+        from this number. By default it is the number of all rows of the split, because a release holds no rows out.
     n_jobs : int
         Number of threads.
 
     Raises
     ------
     ValueError
-        If the rows are encoded on a scale that the forest cannot use.
+        If the forest cannot use rows that are encoded with this domain.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Simulation:
         raise NotImplementedError
 
     def pieces(self, epsilons: Sequence[float], cells: Sequence[Cell] = ONE_CELL, seed: int = 0) -> Iterator[list[Row]]:
-        """Simulate one release at each ε and cell, step by step. The caller may stop after any step.
+        """Simulate one release at each ε and cell, in small steps. The caller may stop after any step.
 
         Parameters
         ----------
@@ -77,11 +78,11 @@ class Simulation:
         Yields
         ------
         list of dict
-            Figures of the releases that a step has finished; the list may be empty. Each ε and cell has a dict with
+            Figures of the releases that a step has finished; the list may be empty. Each release has one dict with
             ``epsilon``, ``cell`` (index of the cell in `cells`), ``depth``, ``trees``, the `METRICS` on held-out rows,
-            ``right`` (which of these rows are classified correctly, as from `packed`), ``flips`` (share of fitted rows
-            in leaves whose class noise has changed, as in `metrics.flipped_share`), and ``empty`` (share of leaves
-            without rows).
+            ``right`` (a bit for each held-out row: whether it is classified correctly, from `packed`), ``flips`` (share
+            of fitted rows in leaves whose class noise has changed, from `metrics.flipped_share`), and ``empty`` (share
+            of leaves without rows).
         """
         raise NotImplementedError
 
@@ -90,7 +91,10 @@ class Simulation:
         raise NotImplementedError
 
     def flips_at(self, view: ForestView, tree: int, present: float, epsilon: float) -> np.ndarray | None:
-        """Return the probability that noise at another ε flips each leaf of one tree, if the leaves had the same rows.
+        """Return the probability that noise at another ε would flip each leaf of one tree of a view.
+
+        The leaves keep the rows of the view; only the noise follows the new ε. Noise flips a leaf if it selects a class
+        with less evidence than another class has.
 
         Parameters
         ----------
@@ -99,12 +103,12 @@ class Simulation:
         tree : int
             Index of the tree.
         present, epsilon : float
-            The ε of the view, and the other ε.
+            The ε of the view, and the ε of the noise.
 
         Returns
         -------
         float array of shape (n_leaves of the tree,), or None
-            NaN in empty leaves, as in `ForestView.flip`. None if a forest at another ε has other trees.
+            NaN in empty leaves, as in `ForestView.flip`. None if another ε would also change the trees.
         """
         return None
 
@@ -118,12 +122,12 @@ class Simulation:
 
 
 def packed(right: np.ndarray) -> bytes:
-    """Return one bit for each held-out row: whether it is classified correctly."""
+    """Store in one bit for each held-out row whether it is classified correctly."""
     return np.packbits(right).tobytes()
 
 
 def unpacked(bits: Sequence[bytes], n_test: int) -> np.ndarray:
-    """Return the rows of several releases that `packed` kept, bool (n_releases, n_test).
+    """Undo `packed` for several releases: return whether each classifies each row correctly, (n_releases, n_test).
 
     >>> unpacked([packed(np.array([True, False, True]))], 3).tolist()
     [[True, False, True]]
@@ -133,10 +137,11 @@ def unpacked(bits: Sequence[bytes], n_test: int) -> np.ndarray:
 
 
 def in_threads(work: Callable[[Place], Result], places: Sequence[Place], n_jobs: int) -> Iterator[Result | None]:
-    """Call `work` for each of `places` in several threads. Yield each result, and None now and then between results.
+    """Call `work` for each of `places` in several threads, and yield each result as soon as it is computed.
 
-    With one thread, results are in the order of `places`. If the caller drops the generator, calls that have started
-    still run to their end.
+    While no result is ready, yield None every `_LOOK` seconds, so that the caller can stop or do other work. With one
+    thread, results come in the order of `places`, without None between them. If the caller drops the generator, calls
+    that have started still run to their end.
     """
     if n_jobs == 1:
         yield from map(work, places)

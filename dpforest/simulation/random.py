@@ -1,11 +1,13 @@
-"""Simulated releases of forests with random structure: rows are counted once for many depths, sizes and budgets.
+"""Simulated releases of forests with random structure: rows are counted once for many cells and budgets.
 
-A cell is a depth and a number of trees. For one cell, rows stream through the trees and are counted. For many cells,
-each row is routed once through every tree of the largest and deepest forest. Sums over the leaves of this forest are
-the counts of all smaller forests (`leaf_counts`). Every ε gets new noise. The key of a draw is the seed and the index
-of the leaf in the forest of its cell. So each cell equals a separate fit with the same seeds.
+A cell is a pair of a depth and a number of trees. For one cell, the module sends the rows through the trees, counts
+them in the leaves, and does not store the leaf of each row. For many cells, it routes each row once through every tree
+of the largest and deepest forest, and stores the leaf. The counts of all smaller forests are sums over the leaves of
+this forest (`leaf_counts`). Every ε gets its noise from draws that depend only on the seed and on the index of the leaf
+in the forest of the cell. So the release at an ε and a cell equals a separate fit with the same seeds.
 
-All results are simulated from seeds and computed from raw rows, so they are for the curator, and never for publication.
+The simulation reads raw rows and draws its noise from known seeds. So its results are not private: they are for the
+curator, who may see the rows, and never for publication.
 """
 
 import math
@@ -45,9 +47,9 @@ Plan = tuple[ForestSpec, ReleasedScale | None]
 class RandomSimulation(Simulation):
     """Simulated releases of one forest with random structure.
 
-    Each repeat redraws structure, assignment and noise. It counts rows once for all budgets that have the same trees.
-    Within a repeat, the noise at different budgets comes from the same draws, so that curves are smooth. The parameters
-    are those of `Simulation`.
+    Each repeat draws new trees, a new assignment of rows to trees, and new noise. It counts rows once for all budgets
+    that have the same trees. Within a repeat, the noise at different budgets comes from the same draws, so that curves
+    over ε are smooth. The parameters are those of `Simulation`.
 
     Examples
     --------
@@ -74,7 +76,7 @@ class RandomSimulation(Simulation):
     ):
         super().__init__(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs)
         self.structures = Structures(forest, domain, split, self.n_rows)
-        # Key, trees, counts and, with a unit, numbers of rows in leaves of the last `view`.
+        # Key, trees and counts in leaves of the last `view`; with a unit in the domain, also numbers of rows in leaves.
         self._seen: tuple[tuple, Trees, np.ndarray, np.ndarray | None] | None = None
 
     def check(self, epsilons: Sequence[float]) -> None:
@@ -85,7 +87,7 @@ class RandomSimulation(Simulation):
     def pieces(self, epsilons: Sequence[float], cells: Sequence[Cell] = ONE_CELL, seed: int = 0) -> Iterator[list[Row]]:
         """See `Simulation.pieces`.
 
-        A step counts the rows for one plan, or simulates releases from these counts, or does both.
+        A step counts the rows in the leaves of one forest, or simulates releases from these counts, or does both.
         """
         return self._streamed(epsilons, seed) if tuple(cells) == ONE_CELL else self._routed(epsilons, cells, seed)
 
@@ -105,7 +107,10 @@ class RandomSimulation(Simulation):
         return ForestView(trees, self.domain, shown, labels, noise, scale=scale, rows_of_persons=rows_of_persons)
 
     def flips_at(self, view: ForestView, tree: int, present: float, epsilon: float) -> np.ndarray:
-        """See `Simulation.flips_at`. Trees keep their number and depth, even if a rule would choose others."""
+        """See `Simulation.flips_at`.
+
+        The number and the depth of trees stay those of the view, even if a rule would choose other values at this ε.
+        """
         noise, like = view.noise, self.structures.prepare(present, 0)[0]
         assert isinstance(noise, CountNoise)
         spec = self.structures.prepare(epsilon, 0)[0]
@@ -133,7 +138,8 @@ class RandomSimulation(Simulation):
         for epsilon, plan in plans.items():
             groups.setdefault(_counted_by(*plan), []).append(epsilon)
         yield []
-        if len(groups) > 1:  # threads that start threads would mostly wait for Python's lock
+        # Each thread below counts in one thread: threads that start threads would mostly wait for Python's lock.
+        if len(groups) > 1:
 
             def work(alike: list[float]) -> list[Row]:
                 counted = self._counted(*plans[alike[0]], seed, 1)
@@ -155,11 +161,11 @@ class RandomSimulation(Simulation):
         trees, counts = self._grow_and_count(spec, scale, seed, n_jobs)
         leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=n_jobs)
 
-        # The figures depend only on leaves that hold a fitted row or that a held-out row reaches.
+        # The metrics depend only on leaves that hold a fitted row or that a held-out row reaches.
         held = np.array(counts.any(axis=1))
         used = held.copy()
         used[leaves] = True
-        used |= spec.voting == "log-odds"  # the prior of log-odds depends on all leaves
+        used |= spec.voting == "log-odds"  # this rule compares each leaf with the class shares over all leaves
         place = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
         return LeafCounts(np.flatnonzero(used), counts[used], 1 - np.count_nonzero(held) / len(held), place)
 
@@ -170,7 +176,7 @@ class RandomSimulation(Simulation):
         return trees, self._count(spec, trees, seed, n_jobs, self.split.units)
 
     def _count(self, spec: ForestSpec, trees: Trees, seed: int, n_jobs: int, weighted_by: Units | None) -> np.ndarray:
-        """Return the rows of each class in each leaf, as whole numbers or by the weights of these units."""
+        """Return the number of rows of each class in each leaf; with `weighted_by`, their total weight."""
         split = self.split
         tree_of_row = rows_to_trees(spec, split.row_ids, DemoSource(seed + NOISE_SEED), split.units)
         return count_kept_rows(
@@ -196,7 +202,7 @@ class RandomSimulation(Simulation):
             levels, deeper = dict[int, Level](), None
             for depth in sorted(depths, reverse=True):
                 levels[depth] = deeper = Level(rows, depth, deeper)
-            # Each group of releases has the same rows in the same leaves.
+            # All releases of a group have the same rows in the same leaves.
             alike: dict[tuple, list[tuple[int, float]]] = {}
             for place, p in planned.items():
                 alike.setdefault((p.depth, p.n_trees, p.partition), []).append(place)
@@ -209,7 +215,17 @@ class RandomSimulation(Simulation):
     def _plans(
         self, epsilons: Sequence[float], cells: Sequence[Cell], seed: int
     ) -> tuple[dict[tuple[int, float], ForestSpec], dict[bytes, ReleasedScale | None], dict[bytes, list[float]]]:
-        """Return the spec of each (cell, ε), and the different scales and the budgets with each scale, by a key."""
+        """Plan the releases at every ε and cell.
+
+        Returns
+        -------
+        specs : dict from (cell, ε) to ForestSpec
+            Plan of each release; the cell is given by its index.
+        scales : dict from bytes to ReleasedScale or None
+            All distinct scales of the numeric attributes, by a key made from their content.
+        together : dict from bytes to list of float
+            Budgets whose releases have this scale, by the same key.
+        """
         structures = [Structures(at_cell(self.forest, *cell), self.domain, self.split, self.n_rows) for cell in cells]
         specs = dict[tuple[int, float], ForestSpec]()
         scales, together = dict[bytes, ReleasedScale | None](), dict[bytes, list[float]]()
@@ -230,7 +246,10 @@ class RandomSimulation(Simulation):
     def _released(
         self, specs: Sequence[ForestSpec], counted: LeafCounts, epsilons: Sequence[float], seed: int
     ) -> list[Row]:
-        """Return the figures at each budget. Specs differ only in the part of the budget that is left for leaves."""
+        """Return the metrics at each budget, as in `Simulation.pieces`.
+
+        The specs may differ only in the part of the budget that is left for leaves, so that `counted` suits them all.
+        """
         spec, private = specs[0], np.isfinite(epsilons)
         exact = [printed_decimal(e) if math.isfinite(e) else None for e in epsilons]
         releases = []
@@ -281,7 +300,7 @@ class RandomSimulation(Simulation):
 
 
 class Structures:
-    """Plans of the fits of one forest on one split, at each ε and seed."""
+    """Planner for one forest on one split. A plan is the spec and the scale of a fit at an ε and a seed."""
 
     def __init__(self, forest: RandomStructureClassifier, domain: Domain, split: Split, n_rows: int):
         self._forest, self._domain, self._split, self._n_rows = (
@@ -301,13 +320,14 @@ class Structures:
         return scale_histograms(self._domain, self._split.X_train, None if units is None else units.weight)
 
     def prepare(self, epsilon: float, seed: int, like: Plan | None = None) -> Plan:
-        """Return the plan of a fit with these seeds, and its scale. At ε = ∞, the plan uses exact answers.
+        """Return the plan of a fit at this ε with this seed. At ε = ∞, its scale has no noise.
 
-        `like` is the plan of a forest of another shape at the same ε and seeds. If both plans have the same queries,
-        the answers of `like` are used again.
+        Before trees grow, a fit may spend budget on noisy queries of the rows (`ForestSpec.preparation`). `like` is a
+        plan for another depth or number of trees at the same ε and seed. If `like` has the same queries as this plan,
+        its answers are used again.
         """
-        forest = copy(self._forest)  # a copy for each call, because threads call this at the same time
-        forest.epsilon = None if math.isinf(epsilon) else epsilon  # as in `at`, without the cost of a clone
+        forest = copy(self._forest)  # a copy for each call, because several threads call this method at the same time
+        forest.epsilon = None if math.isinf(epsilon) else epsilon  # equals `at(epsilon)`, without the cost of a clone
         if like is not None and like[0].preparation.size:
             spec = forest.spec(self._domain, like[0].preparation.n_rows)
             if spec.preparation == like[0].preparation:
@@ -319,5 +339,5 @@ class Structures:
 
 
 def _counted_by(spec: ForestSpec, scale: ReleasedScale | None) -> tuple:
-    """Return a key of a plan. Within a repeat, plans with the same key have the same trees and counts."""
+    """Return a key of a plan. Within a repeat, plans with equal keys have the same trees and the same counts."""
     return spec.n_trees, spec.depth, spec.partition, b"" if scale is None else scale.cumulative.tobytes()

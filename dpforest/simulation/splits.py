@@ -23,8 +23,9 @@ TEST_SHARE = 0.3  # share of held-out rows, by default
 class Split:
     """Codes and class indices of the rows to fit on and of the held-out rows.
 
-    If the domain declares a unit, a person is held out with all of their rows. A public rule draws one of these rows,
-    and only this row is predicted. So each held-out person counts once in every figure.
+    If the domain declares a unit (a column that identifies persons), a person is held out with all of their rows. But
+    `X_test` has only one of these rows, which is drawn without regard to its content. So each held-out person counts
+    once in every figure.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class Split:
     y_train, y_test : int32 arrays of shape (n,)
         Class indices of these rows.
     test : int64 array
-        Positions of the held-out rows in the table; empty if unknown.
+        Positions of the rows of `X_test` in the table; empty if unknown.
     units : Units or None
         Persons and weights of the rows to fit on, if the domain declares a unit.
     """
@@ -47,16 +48,16 @@ class Split:
 
     @property
     def n_train(self) -> int:
-        """Number of rows to fit on or, with a unit, of persons."""
+        """Number of rows to fit on; if the domain declares a unit, number of persons to fit on."""
         return len(self.y_train) if self.units is None else self.units.n_units
 
     @property
     def row_ids(self) -> np.ndarray:
-        """Ids of the rows to fit on, for the draws of a simulation, int64 (n,). Rows of a person share one id."""
+        """Ids of the rows to fit on, int64 (n,), from which a simulation derives draws. A person's rows share an id."""
         return np.arange(len(self.y_train)) if self.units is None else self.units.index
 
     def part(self, units: np.ndarray) -> "Split":
-        """Return the split with fewer rows to fit on: with the rows, or with a unit the persons, of these indices."""
+        """Return the split with fewer rows to fit on. `units` are indices of rows or, with a unit, of persons."""
         rows = units if self.units is None else np.flatnonzero(np.isin(self.units.index, units))
         kept = None if self.units is None else self.units.of_rows(rows)
         return replace(self, X_train=self.X_train[rows], y_train=self.y_train[rows], units=kept)
@@ -72,9 +73,10 @@ def split_table(
     out_of_domain: OutOfDomainCells | None = None,
     groups: Any = None,
 ) -> Split:
-    """Read a table once, like a fit, and hold out some rows, stratified by class if every class has enough rows.
+    """Encode a table as a fit does, and hold out some of its rows.
 
-    If the domain declares a unit, or with `groups`, whole persons are held out instead (`hold_out`).
+    The held-out rows are stratified by class if every class has enough rows. But if the domain declares a unit (a
+    column that identifies persons), or if `groups` are given, whole persons are held out (`hold_out`).
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ def split_table(
     out_of_domain : OutOfDomainCells, optional
         As in `read_rows`.
     groups : array of shape (n,), optional
-        Identifier of each row's person.
+        Identifier of each row's person; by default the cells of the unit's column, if the domain declares a unit.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def split_table(
 
 
 def persons_of(rows: EncodedTable, groups: Any, n: int) -> np.ndarray | None:
-    """Return an identifier of each row's person, from the unit of the domain or from `groups`; None without both."""
+    """Return an identifier of each row's person, from the unit of the domain or from `groups`; None without them."""
     return identifiers_at(groups, rows.ids, n) if rows.units is None else rows.ids
 
 
@@ -126,7 +128,10 @@ def identifiers_at(groups: Any, rows: np.ndarray, n: int) -> np.ndarray | None:
 
 
 def split_of(rows: EncodedTable, train: np.ndarray, test: np.ndarray) -> Split:
-    """Return the split into the rows `train` and `test`. Without a unit, row ids must be positions in the table."""
+    """Return the split into the rows `train` and `test`, given by their indices in `rows`.
+
+    If the domain declares no unit, `rows.ids` must be the positions of the rows in the table.
+    """
     if rows.units is None:
         return Split(rows.codes[train], rows.y[train], rows.codes[test], rows.y[test], rows.ids[test])
     test = _one_row_each(rows.units, test)
@@ -135,7 +140,7 @@ def split_of(rows: EncodedTable, train: np.ndarray, test: np.ndarray) -> Split:
 
 
 def _one_row_each(units: Units, rows: np.ndarray) -> np.ndarray:
-    """Return the index of one row of each person, drawn by a hash of the row's place in the table."""
+    """Return the index of one row of each person: the row with the smallest hash of its position in the table."""
     words = uniform(0, units.places[rows].view(np.uint64))
     order = np.lexsort((words, units.index[rows]))
     first = np.unique(units.index[rows][order], return_index=True)[1]
@@ -145,7 +150,10 @@ def _one_row_each(units: Units, rows: np.ndarray) -> np.ndarray:
 def split_labels(
     domain: Domain, y, *, test_share: float = TEST_SHARE, seed: int = 0, groups: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the class indices of the rows that `split_table` fits on and holds out. No other column is read."""
+    """Return the class indices of the rows to fit on and of the held-out rows, split as by `split_table`.
+
+    Other columns than the label are not needed, because a split depends only on labels and identifiers.
+    """
     index = domain.listed_labels(y)
     listed = np.flatnonzero(index >= 0)
     labels = index[listed]
@@ -156,7 +164,7 @@ def split_labels(
 def _held_out(
     labels: np.ndarray, n_given: int, test_share: float, seed: int, identifiers: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the rows to fit on and of the held-out rows. All these rows have a listed label."""
+    """Return the indices of the rows to fit on and of the held-out rows. `labels` has only rows with a listed label."""
     if len(labels) < MIN_ROWS:
         raise DomainError(
             f"Of {plural(n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "

@@ -1,6 +1,7 @@
-"""Simulated surfaces: metrics of several forests over ε, depth, trees, repeats and folds, as one tidy table.
+"""Simulate releases of several forests over ε, depth, number of trees, repeats and folds, and tabulate their metrics.
 
-All results are simulated from seeds and computed from raw rows, so they are for the curator, and never for publication.
+The simulation reads raw rows and draws its noise from known seeds. So its results are not private: they are for the
+curator, who may see the rows, and never for publication.
 """
 
 import math
@@ -33,7 +34,7 @@ Progress = Callable[[int, int], bool | None]
 
 @dataclass(frozen=True)
 class Task:
-    """One repeat of one forest on one fold. A sweep computes and keeps whole tasks."""
+    """One repeat of one forest on one fold: the smallest piece of work that `surface` computes or reuses."""
 
     forest: str
     repeat: int
@@ -58,23 +59,29 @@ def surface(
 ) -> pd.DataFrame:
     """Simulate releases at every ε, depth and number of trees, and the forests without privacy (ε = ∞).
 
-    Each repeat draws structure, assignment and noise anew. Its seeds are ``structure_seed = seed + repeat`` and
-    ``random_state = structure_seed + NOISE_SEED``. Each cell equals a separate fit with these seeds. For forests with
-    random structure, a repeat counts rows once. Other forests are fitted for every cell, on rows that are binned once.
+    A cell is a pair of a depth and a number of trees. Each repeat draws new trees, a new assignment of rows to trees,
+    and new noise. The seeds of a repeat are ``structure_seed = seed + repeat`` and
+    ``random_state = structure_seed + NOISE_SEED``. The release at an ε and a cell equals a separate fit with these
+    seeds.
+
+    Forests with random structure grow their trees without the rows. So a repeat counts the rows in the leaves once,
+    and uses the counts at every ε and cell with these trees. Other forests are fitted anew at every ε and cell, and
+    only the encoding of the rows is shared.
 
     Parameters
     ----------
     forests : dict of str to estimator, or sequence of estimators
-        Forests, named by their keys or their classes. Their epsilon, seeds and domain are not used.
+        Forests to simulate. The name of a forest is its key or, in a sequence, the name of its class. Epsilon, seeds
+        and domain of the estimators are not used.
     data : object with X, y and domain
         Table, as from `load_dataset`.
     epsilons : iterable of float
         Budgets to simulate, each above 0.
     depths, trees : iterable of int, optional
-        Values of `max_depth` and `n_estimators`; by default the values of the estimators. A forest without the
-        parameter ignores these values.
+        Values of `max_depth` and `n_estimators`; by default each forest keeps its parameters. A forest that lacks one
+        of these parameters ignores the values for it.
     repeats : int
-        Number of simulated releases of each cell on each fold.
+        Number of simulated releases at each ε and cell on each fold.
     folds : int
         1: one split, with three tenths of the rows held out. More: cross-validation.
     seed : int
@@ -82,24 +89,28 @@ def surface(
     n_jobs : int, optional
         As in joblib. None takes the setting of ``joblib.parallel_config``, so that a sweep can run on a cluster.
     plan_for : {"table", "split"}
-        Rules plan depth, number of trees, and the budget that is spent before trees grow, from a number of rows. If
-        "table", this is the number of all rows, because a release holds no rows out; the simulated forest then has the
-        plan of the release, but fewer rows. If "split", this is the number of rows to fit on.
+        Number of rows from which rules plan the depth, the number of trees, and the budget that is spent before trees
+        grow. "table": the number of all rows, because a release holds no rows out. The simulated forest then has the
+        plan of the release, but is fitted on fewer rows. "split": the number of rows to fit on.
     groups : array of shape (n,), optional
         Identifier of each row's person, if persons have several rows. Then whole persons are held out, as by
         `hold_out`, and no split is stratified.
     done : DataFrame, optional
-        Result of an earlier call. Its tasks are not computed again.
+        Result of an earlier call. This call copies the tasks of the earlier call instead of computing them again. A
+        task is one repeat of one forest on one fold.
     on_progress : function, optional
-        Called with the number of finished tasks and the number of all tasks (forests x repeats x folds). The sweep
-        stops if it returns True.
+        Called after each task with the number of finished tasks and the number of all tasks (forests x repeats x
+        folds). If the function returns True, the simulation stops.
 
     Returns
     -------
     DataFrame
-        One row for each cell: the columns `KEYS`, the `METRICS` on held-out rows, ``flips`` (share of fitted rows in
-        leaves whose class noise has changed, as in `metrics.flipped_share`), ``empty`` (share of leaves without rows),
-        ``certified``, ``true_epsilon``, ``n_train`` and ``n_test``. A stopped call returns whole tasks only.
+        One row for each forest, ε, cell, repeat and fold, with the columns `KEYS` and the `METRICS` on held-out rows.
+        Further columns are ``flips`` (share of fitted rows in leaves whose class noise has changed, as in
+        `metrics.flipped_share`), ``empty`` (share of leaves without rows), ``certified`` (whether a release would have
+        a certificate), ``true_epsilon`` (the privacy loss in this certificate; ∞ if no bound is known), ``n_train``
+        and ``n_test`` (numbers of fitted and held-out rows; with a unit in the domain, of persons). If `on_progress`
+        has stopped the call, the table holds only finished tasks.
 
     Raises
     ------
@@ -191,18 +202,19 @@ def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) ->
     Parameters
     ----------
     table : DataFrame
-        Result of `surface`, perhaps with a further metric ``worst_group``.
+        Result of `surface`. It may have a further column ``worst_group``, the accuracy of a release in the group of
+        rows where its accuracy is lowest.
     quantiles : (float, float)
         Orders of the quantiles "low" and "high", from 0 to 1.
 
     Returns
     -------
     DataFrame
-        One row for each forest, ε, depth and number of trees. If each fit determines its depth or number of trees (by a
-        rule, or without limit), the row states the median over fits. Columns are (metric, statistic). The statistics
-        are "mean", "noise" (standard deviation over repeats of the mean over folds), "splits" (standard deviation over
-        folds of the mean over repeats; NaN for one fold), "low" and "high" (quantiles over repeats and folds). The last
-        columns are "repeats" and "folds".
+        One row for each forest, ε, depth and number of trees. If a forest chooses its depth or number of trees in each
+        fit (by a rule, or because it has no limit), the row states the median over the fits. Columns are (metric,
+        statistic). The statistics are "mean", "noise" (standard deviation over repeats of the mean over folds),
+        "splits" (standard deviation over folds of the mean over repeats; NaN for one fold), "low" and "high"
+        (quantiles over repeats and folds). The last two columns are the numbers of "repeats" and of "folds".
     """
     group = ["forest", "epsilon", "depth", "trees"]
     table = _with_one_shape(table)
@@ -222,7 +234,11 @@ def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) ->
 
 
 def _with_one_shape(table: pd.DataFrame) -> pd.DataFrame:
-    """Replace a depth or number of trees that each fit determines by its median over the fits at the same ε."""
+    """Give all fits of a forest at one ε their median depth, and their median number of trees.
+
+    This replaces only the depths, or numbers of trees, of a forest that was simulated at a single value of `max_depth`,
+    or of `n_estimators`. Otherwise the table would have a separate row for each depth that a rule has chosen.
+    """
     table = table.copy()
     for axis in ("depth", "trees"):
         of_fit = table.groupby(["forest", "epsilon", "repeat", "fold"])[axis].nunique()
@@ -275,7 +291,9 @@ def one_repeat(
     seed: int,
     n_rows: int | None = None,
 ) -> list[Row]:
-    """Return all rows of `Simulation.pieces`. As a plain function, it can run in another process.
+    """Return all rows of `Simulation.pieces` as one list.
+
+    A sweep can run this function in another process, because a function without state can be sent there.
 
     Parameters
     ----------
@@ -315,7 +333,7 @@ def run_task(
     *,
     n_rows: int | None = None,
 ) -> pd.DataFrame:
-    """Simulate all cells of one repeat on one fold.
+    """Simulate the releases of one task at every ε and cell.
 
     Parameters
     ----------
@@ -326,7 +344,7 @@ def run_task(
     split : Split
         Rows of the fold.
     task : Task
-        Forest, repeat and fold, for the rows of the result.
+        Name of the forest, repeat and fold, which are written into the result.
     epsilons : list of float
         Budgets to simulate; ∞ stands for the same trees without noise.
     cells : list of (int or None, int or None)
@@ -334,14 +352,14 @@ def run_task(
     seed : int
         Structure seed of the repeat.
     promises : dict
-        Result of `promises_of`.
+        Result of `promises_of`: whether each ε and cell would be certified, and its privacy loss.
     n_rows : int, optional
         As in `Simulation`.
 
     Returns
     -------
     DataFrame
-        One row for each cell, with the columns of `surface`.
+        One row for each ε and cell, with the columns of `surface`.
     """
     rows = one_repeat(forest, domain, split, [*epsilons, math.inf], cells, seed, n_rows)
     frame = pd.DataFrame(sorted(rows, key=lambda row: (row["cell"], row["epsilon"]))).drop(columns="right")
@@ -362,8 +380,8 @@ def run_task(
 def splits(data: Any, folds: int, seed: int, domain: Domain | None = None, groups: Any = None) -> list[Split]:
     """Return one split with three tenths of the rows held out, or a split for each of several folds.
 
-    Splits are stratified by class if every class has enough rows. If the domain declares a unit, they hold out persons
-    with all of their rows, and are not stratified.
+    Splits are stratified by class if every class has enough rows. But if the domain declares a unit (a column that
+    identifies persons), each split holds out persons with all of their rows, and is not stratified.
 
     Parameters
     ----------
@@ -374,9 +392,9 @@ def splits(data: Any, folds: int, seed: int, domain: Domain | None = None, group
     seed : int
         Seed of the shuffle.
     domain : Domain, optional
-        Domain that encodes the rows (`ForestClassifier.reading_domain`); by default that of the data.
+        Domain that encodes the rows (`ForestClassifier.reading_domain`); by default the domain of `data`.
     groups : array of shape (n,), optional
-        Identifier of each row's person. Then persons are held out, and splits are not stratified.
+        Identifier of each row's person. If given, persons are held out, and splits are not stratified.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A forest leaf by leaf and node by node, for drawings. It is computed from raw counts: for the curator only."""
+"""Figures of a simulated forest for each leaf and node, for drawings. They hold exact counts: for the curator only."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +16,9 @@ from dpforest.trees.released_scale import ReleasedScale
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """Figures of the nodes of one tree, as arrays over its nodes (see `Trees.select`).
+    """Figures of the nodes of one tree, as arrays over its nodes in the order of `Trees.select`.
+
+    Some figures count persons instead of rows if the domain declares a unit, which is a column that identifies persons.
 
     Attributes
     ----------
@@ -25,20 +27,20 @@ class NodeTable:
         `ForestView.domain_of`.
     flip : float array of shape (n_nodes,)
         Probability that noise flips a leaf; for an inner node, the mean over the rows (with a unit: persons) of the
-        node. NaN without rows.
+        node. NaN without rows. A leaf flips if the class that it publishes has less evidence than another class.
     worst_flip : float array of shape (n_nodes,)
         Largest flip probability of the leaves at or below the node. NaN without rows.
     label : int16 array of shape (n_nodes,)
         Class of each leaf in the simulated release, by index; -1 in inner nodes.
     turned : bool array of shape (n_nodes,)
-        Whether noise has flipped a leaf with rows: another class has more evidence than the class of the leaf. A change
-        between classes that tie for the most evidence is no flip.
+        Whether noise has flipped a leaf with rows in this release. A change between classes that tie for the most
+        evidence is no flip.
     n_rows : int64 array of shape (n_nodes,)
         Number of fitted rows that reach the node. Without a unit, the sum of `counts` over the classes.
     probability : float array of shape (n_nodes,), or None
-        Probability of the test that was drawn at a node; NaN in leaves. None if draws of tests are not recorded.
+        Probability with which the node's test was drawn; NaN in leaves. None if draws of tests are not recorded.
     chance : float array of shape (n_nodes,), or None
-        Probability of the same test in a draw that ignores the data; NaN in leaves.
+        Probability of the same test if the draw ignored the rows; NaN in leaves.
     gain : float array of shape (n_nodes,), or None
         Share of the node's impurity that the test removes; NaN in leaves.
     """
@@ -66,23 +68,23 @@ class ForestView:
     domain : Domain
         Public schema of the table.
     counts : int64 array of shape (n_leaves, n_classes), or float64 if the rows of persons have weights
-        Fitted rows of each class in each leaf. With a unit, fitted persons: a person counts 1, divided among the
-        person's rows.
+        Number of fitted rows of each class in each leaf. If the domain declares a unit (a column that identifies
+        persons), number of fitted persons: each person counts 1, divided among the person's rows.
     labels : uint8 array of shape (n_leaves,)
-        Class of each leaf in this simulated release, by index. In a booster (`class_of_tree`), 1 is the class of the
-        booster and 0 is the rest.
+        Class of each leaf in this simulated release, by index. If each class has a booster of its trees
+        (`class_of_tree`), 1 stands for the class of the booster, and 0 for all other classes.
     noise : LeafNoise
         Noise of the leaves, and the evidence without it.
     leaf_values : float array of shape (n_leaves,), or None
-        Value that each leaf adds to the score of its booster; None unless there are boosters.
+        Value that each leaf adds to the score of a class; None unless the trees are boosted.
     class_of_tree : int array of shape (n_trees,), or None
-        Class, by index, whose booster each tree belongs to; None unless there are boosters.
+        Class, by index, to whose score each tree adds values; None unless the trees are boosted.
     traces : tuple of TreeTrace
         Record of how the tests of each tree were drawn; empty if draws are not recorded.
     scale : ReleasedScale or None
         Scale of the numeric attributes in the simulated release; None if the fit asked for none.
     added : AddedScores or None
-        Values that leaves add to the scores of all classes; None unless every leaf adds to every score.
+        Values that each leaf adds to the scores of all classes; None unless every leaf adds to every score.
     rows_of_persons : int64 array of shape (n_leaves,), or None
         Number of fitted rows in each leaf, if the domain declares a unit; None otherwise.
     """
@@ -100,9 +102,9 @@ class ForestView:
     rows_of_persons: np.ndarray | None = None
 
     def domain_of(self, tree: int) -> Domain:
-        """Return the domain with the classes of one tree.
+        """Return the domain with the classes that one tree distinguishes.
 
-        If a tree belongs to the booster of a class, it has two classes: this class and the rest.
+        With more than two classes, a boosted tree distinguishes two: its class (`class_of_tree`) and all other classes.
         """
         if self.class_of_tree is None or self.domain.n_classes == 2:
             return self.domain
@@ -111,7 +113,7 @@ class ForestView:
 
     @property
     def boosters(self) -> tuple[np.ndarray, np.ndarray]:
-        """`leaf_values` and `class_of_tree`. Raises ValueError if the view has no boosters."""
+        """The pair of `leaf_values` and `class_of_tree`. Raises ValueError if the trees are not boosted."""
         if self.leaf_values is None or self.class_of_tree is None:
             raise ValueError("these trees vote; only boosted trees have values that are added up")
         return self.leaf_values, self.class_of_tree
@@ -133,15 +135,14 @@ class ForestView:
 
     @cached_property
     def true_labels(self) -> np.ndarray:
-        """Class of each leaf without noise (the first class in a tie); -1 for an empty leaf."""
+        """Class of each leaf without noise; in a tie, the class that is listed first. An empty leaf has -1."""
         return np.where(self.n_rows > 0, self.noise.evidence.argmax(axis=1), -1).astype(np.int16)
 
     @cached_property
     def gap(self) -> np.ndarray:
-        """Lead of the first class in each leaf: its evidence minus the evidence of the second class; (n_leaves,).
+        """Lead of the winner in each leaf, (n_leaves,): the most evidence of a class minus the second most.
 
-        The first class is the class with the most evidence. Evidence is a number of rows, a number of persons (with a
-        unit), or a sum of weights (boosted trees).
+        Evidence is a number of rows, a number of persons (with a unit), or a sum of weights (boosted trees).
         """
         ordered = np.sort(self.noise.evidence, axis=1)
         gap = ordered[:, -1] - ordered[:, -2]
@@ -153,9 +154,9 @@ class ForestView:
         return self.noise.flip()
 
     def simulated_flip(self, leaves: np.ndarray, n_draws: int = 200, seed: int = 1) -> np.ndarray:
-        """Return the share of `n_draws` seeded redraws that flip each of these leaves.
+        """Draw the noise of these leaves `n_draws` times, and return the share of draws that flip each leaf.
 
-        A redraw flips a leaf if another class has more evidence than the drawn class. A change between classes that tie
+        A draw flips a leaf if another class has more evidence than the drawn class. A change between classes that tie
         for the most evidence is no flip.
         """
         evidence = self.noise.evidence[leaves]
@@ -172,8 +173,8 @@ class ForestView:
     def nodes(self, tree: int, labels: np.ndarray | None = None) -> NodeTable:
         """Return the figures of one tree's nodes, summed from its leaves upward.
 
-        `labels` are the classes of the tree's leaves, such as the result of `redraw`; by default the classes of this
-        release. The view keeps the figures of the last tree with these classes.
+        `labels` are classes of the tree's leaves, such as the result of `redraw`; by default the classes of this
+        release. The view keeps the last result for the default, so that a second call for the same tree is free.
         """
         if labels is not None:
             return self._nodes(tree, labels)
@@ -222,7 +223,7 @@ class ForestView:
         return replace(table, probability=drawn, chance=chance, gain=gain)
 
     def _counts_of(self, tree: int) -> np.ndarray:
-        """Return `counts` of all leaves, with the classes of one tree (`domain_of`)."""
+        """Return `counts` of all leaves by the classes that one tree distinguishes (`domain_of`)."""
         if self.class_of_tree is None or self.domain.n_classes == 2:
             return self.counts
         of_class = self.counts[:, int(self.class_of_tree[tree])]
@@ -230,7 +231,7 @@ class ForestView:
 
     @staticmethod
     def _at_nodes(trees: Trees, by_level: list[np.ndarray]) -> np.ndarray:
-        """Return figures for all nodes of a complete tree, given the figures of inner nodes by level; NaN in leaves."""
+        """Return one array over all nodes of a complete tree from the figures of its inner nodes; NaN in leaves."""
         out = np.full(trees.n_nodes, np.nan)
         inner = np.concatenate(by_level)
         out[: len(inner)] = inner

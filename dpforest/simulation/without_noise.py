@@ -1,4 +1,7 @@
-"""The scale of a forest without noise, for the baseline of simulated releases."""
+"""The scale of a forest without noise, for the forest without privacy that simulated releases are compared with.
+
+A scale is a distribution function of each numeric attribute, from which thresholds are drawn.
+"""
 
 from fractions import Fraction
 
@@ -9,19 +12,19 @@ from dpforest.trees.released_scale import ReleasedScale, nested, scale_from
 
 
 def exact_scale(estimator: ForestClassifier, cells: np.ndarray) -> ReleasedScale | None:
-    """Return the scale that a release without noise would get; None if the forest never queries a scale.
+    """Return the scale that a release without noise would get, or None if the forest never queries a scale.
 
     Parameters
     ----------
     estimator : ForestClassifier
-        Forest whose parameters decide whether a release queries a scale.
+        Forest whose parameters decide whether a release spends a part of ε on a scale of the table's values.
     cells : int64 array of shape (n_numeric, 64)
         Exact histograms of the numeric attributes (`scale_histograms`). Only the curator may see them.
 
     Returns
     -------
     ReleasedScale or None
-        The scale, mixed with the public scale as in a release.
+        The exact scale, mixed with the public scale (a uniform distribution over the range) as in a release.
     """
     if estimator.mode != "certified" or estimator.scale_share == "public" or not len(cells):
         return None
