@@ -1,4 +1,4 @@
-"""The base class of all forests, with the steps that lead from a table to a forest with a certificate."""
+"""The base class of all forests, with the steps of a fit, from the table to the forest and its certificate."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ MODES = ("certified", "as_published")
 
 
 class Account(Protocol):
-    """A ledger across releases, to which a fit reports its budget before it draws noise."""
+    """A ledger of many releases. A fit reports its budget to this ledger before it draws noise."""
 
     def book(self, ledger: Ledger, delta: float, title: str) -> object:
         """Book the whole budget of a release.
@@ -41,9 +41,10 @@ class Account(Protocol):
         Parameters
         ----------
         ledger : Ledger
-            Ledger of the fit, still without entries: it states the budget, the neighbor relation and the unit.
+            Ledger of the fit. It has no entries yet, but states the budget, the neighbor relation and the unit of
+            privacy.
         delta : float
-            δ at which the ε of a Gaussian budget is stated; 0 for a pure budget.
+            δ of an (ε, δ) budget, which Gaussian noise spends; 0 for a budget of ε alone.
         title : str
             Name of the estimator's class.
 
@@ -55,7 +56,7 @@ class Account(Protocol):
 
 
 def bound_sentence(n_bound: int, unit: str | None = None) -> str:
-    """Return the certificate's sentence about a public bound on the number of rows, or persons if there is a unit."""
+    """Return the certificate's sentence about a public bound on the number of rows or, with a unit, of persons."""
     return f"The table has at most {n_bound:,} {unit_noun(unit)}s."
 
 
@@ -71,7 +72,7 @@ def _check_epsilon(name: str, value: Any) -> None:
 class ForestClassifier(BudgetedClassifier):
     """Base class of all forests: the common parameters and their checks. Only its subclasses can be fitted."""
 
-    # Parameters of the constructor. If a parameter has no effect on a subclass, the subclass makes it a class variable.
+    # Parameters of the constructor. A subclass without one of these parameters replaces it by a class variable.
     epsilon: float | None = 1.0
     n_estimators: Any = AUTO
     max_depth: Any = AUTO
@@ -83,9 +84,9 @@ class ForestClassifier(BudgetedClassifier):
     random_state: int | None = None
     n_jobs: int | None = None
 
-    structure_is_public: ClassVar[bool]  # whether trees grow without looking at rows
-    shape_rule: "ClassVar[staticmethod[[float, int, int], Shape]]"  # computes the "auto" shape
-    published_shape: ClassVar[tuple[int, Any]]  # the paper's n_estimators and max_depth, for "auto" as published
+    structure_is_public: ClassVar[bool]  # whether trees grow without a look at the rows
+    shape_rule: "ClassVar[staticmethod[[float, int, int], Shape]]"  # returns number and depth of trees for "auto"
+    published_shape: ClassVar[tuple[int, Any]]  # "auto" in mode "as_published": the paper's n_estimators and max_depth
     constraints: ClassVar[Mapping[str, Constraint]] = {
         "epsilon": _check_epsilon,
         "n_estimators": count(1, MAX_TREES, or_rule=AUTO),
@@ -98,14 +99,15 @@ class ForestClassifier(BudgetedClassifier):
         "n_jobs": check_threads,
     }
 
-    # ------------------------------------- hooks that an estimator implements; they run on the copy from `_checked`
+    # ------------------- methods that subclasses implement; a fit calls them on the checked copy that `_checked`
+    # returns
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> Any:
-        """Return the spec of a fit with this preparation; `n_rows` is the result of `_known_size`."""
+        """Return the plan (spec) of a fit after this preparation. `n_rows` is the result of `_known_size`."""
         raise NotImplementedError
 
     def _charge(self, spec: Any, ledger: Ledger, n_leaves: int) -> Any:
-        """Charge the ledger for all questions that the fit asks after its preparation."""
+        """Charge the ledger for all questions about the rows that the fit asks after its preparation."""
         raise NotImplementedError
 
     def _mechanism_words(self, spec: Any) -> str:
@@ -113,7 +115,7 @@ class ForestClassifier(BudgetedClassifier):
         raise NotImplementedError
 
     def _paper_reasons(self, spec: Any, domain: Domain) -> Sequence[str]:
-        """Return the reasons why a fit as published is not certified."""
+        """Return the reasons why a fit in mode "as_published" is not certified."""
         return ()
 
     def _row_sentences(self, domain: Domain) -> tuple[str, ...]:
@@ -121,7 +123,7 @@ class ForestClassifier(BudgetedClassifier):
         return ()
 
     def _encoded(self, domain: Domain, rows: EncodedTable) -> Any:
-        """Return the rows in the form that `_fit_forest` takes. Fits on the same rows share the result."""
+        """Return the rows in the form that `_fit_forest` takes. All fits on the same rows can share the result."""
         return rows
 
     def _fit_forest(self, domain: Domain, rows: Any, n_jobs: int) -> Forest:
@@ -132,13 +134,13 @@ class ForestClassifier(BudgetedClassifier):
         """Raise ValueError if the table breaks a public bound on its number of rows."""
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise every ValueError that the fit could raise, before its first question about the rows."""
+        """Raise any ValueError of the fit before its first question, so that a fit that fails spends no budget."""
 
     def _forget(self) -> None:
-        """Drop the results of an earlier release, because this release does not pay for them."""
+        """Drop the results of an earlier release, because the ledger of the next release does not pay for them."""
 
     def _cautions(self, spec: Any, domain: Domain) -> list[str]:
-        """Return further sentences for the certificate."""
+        """Return sentences of the certificate that warn of something."""
         return []
 
     # ------------------------------------------------------------ a fit
@@ -153,12 +155,12 @@ class ForestClassifier(BudgetedClassifier):
         y : array of shape (n,)
             Labels of any kind; 2 to 50 classes.
         groups : array of shape (n,), optional
-            Identifier of each row's person, if the domain declares a unit (`Domain.unit`) and `X` has no such column.
-            Identifiers are compared as texts. A row without an identifier is left out.
+            Identifier of each row's person, if the domain declares a unit of privacy (`Domain.unit`) and `X` has no
+            column of identifiers. Identifiers are compared as texts. A row without an identifier is left out.
         account : Account, optional
-            A ledger across releases, such as a population of `dpforest.book.Book`. The account books the budget of this
-            fit before the first noise is drawn. If the account refuses, it raises an error, and nothing is released. By
-            default, no release is booked.
+            A ledger of many releases, such as a population of `dpforest.book.Book`. The fit books its budget there
+            before it draws noise. If the account refuses the budget, it raises an error, and nothing is released. By
+            default, the fit books nothing.
 
         Returns
         -------
@@ -169,9 +171,9 @@ class ForestClassifier(BudgetedClassifier):
         ------
         ValueError
             If a parameter is out of range, if the table lacks columns of the domain, or if there are no identifiers
-            although the domain declares a unit. With a `domain`, a cell, label or identifier never raises an error,
-            because the error would reveal its value: a public rule reads every cell, and an `OutOfDomainWarning` counts
-            the cells outside of the domain.
+            although the domain declares a unit. With a `domain`, no value of a cell, label or identifier causes an
+            error, because the error would reveal the value. Instead, a public rule reads every cell, and an
+            `OutOfDomainWarning` counts the cells outside of the domain.
         """
         X, y = self._check_table(X, y)
         domain = self.reading_domain(self._public_domain(X, y))
@@ -179,10 +181,10 @@ class ForestClassifier(BudgetedClassifier):
         n_jobs = threads(model.n_jobs)
         out_of_domain = OutOfDomainCells()
         if domain.unit is None and self.domain is not None and self.domain.unit is not None:
-            groups = None  # as published, a row is a person
+            groups = None  # in mode "as_published", the unit of privacy is the row
         rows = read_rows(domain, X, y, n_jobs=n_jobs, out_of_domain=out_of_domain, groups=groups)
         model._check_size(rows.n_given)
-        out_of_domain.warn()  # before the first question, because a filter may turn the warning into an error
+        out_of_domain.warn()  # before the first question, because a filter may turn this into an error
         model._check_unasked(domain, rows.n_given)
         if model._prepares and model.random_state is None and not domain.leaks():
             n_public = 0 if model.neighbors == ADD_REMOVE else rows.n_given
@@ -194,7 +196,7 @@ class ForestClassifier(BudgetedClassifier):
         return self._fitted(model._fit_forest(domain, encoded_rows, n_jobs), domain)
 
     def _book(self, account: Account, domain: Domain) -> None:
-        """Book the budget of a fit. Raise ValueError if the fit cannot be certified, because its loss is unknown."""
+        """Book the budget of a fit. Raise ValueError if the fit is not certified, because its cost is then unknown."""
         ledger = self._ledger(domain)
         if not ledger.has_budget or self.random_state is not None or domain.leaks():
             raise ValueError(
@@ -204,7 +206,7 @@ class ForestClassifier(BudgetedClassifier):
         account.book(ledger, float(getattr(self, "delta", 0.0) or 0.0), type(self).__name__)
 
     def refitter(self, domain: Domain, rows: EncodedTable) -> Callable[[], Forest]:
-        """Return a function that fits again on encoded rows. The work that all fits share is done here, once.
+        """Return a function that fits again on encoded rows. This method does the work that all these fits share.
 
         Parameters
         ----------
@@ -221,7 +223,7 @@ class ForestClassifier(BudgetedClassifier):
         Raises
         ------
         ValueError
-            If `check` would raise an error for these rows.
+            If `check` would raise an error for this domain and number of rows.
         """
         model = self._checked()
         model._check_size(max(rows.n_given, rows.n_counted))
@@ -230,10 +232,10 @@ class ForestClassifier(BudgetedClassifier):
         return lambda: model._fit_forest(domain, encoded_rows, 1)
 
     def check(self, domain: Domain, n_rows: int) -> None:
-        """Raise ValueError unless a fit can have these parameters, on this domain and with this number of rows.
+        """Raise ValueError if a fit with these parameters, domain and number of rows would raise an error.
 
-        Under add-remove, an error must not depend on the number of rows. So if a rule uses this number, this method
-        checks the rule for every possible number.
+        Under add-remove, the number of rows is private, so an error must not depend on it. If a rule uses this number,
+        the method therefore checks the rule for every possible number.
 
         Parameters
         ----------
@@ -252,9 +254,9 @@ class ForestClassifier(BudgetedClassifier):
         model._check_unasked(self.reading_domain(domain), n_rows)
 
     def _checked(self) -> Self:
-        """Return a copy for one fit, with checked parameters that are plain Python numbers and strings.
+        """Return a copy for one fit. Its parameters are checked, and are plain Python numbers and strings.
 
-        This estimator keeps its parameters as they were given.
+        The parameters of this estimator remain as the user gave them, because scikit-learn requires it.
         """
         model: Self = object.__new__(type(self))
         model.__dict__.update((name, plain(value)) for name, value in vars(self).items())
@@ -274,16 +276,16 @@ class ForestClassifier(BudgetedClassifier):
         return self
 
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """Return the certificate and the ledger that a release would carry, from public knowledge alone.
+        """Return the certificate and the ledger that a release would have, without a look at the rows.
 
         Parameters
         ----------
         domain : Domain
             Public schema with classes.
         n_rows : int
-            Number of rows (with a unit: of persons). The preview uses `n_rows` under replace-one, where the number is
-            public, and as published, if the paper's method uses it. If a fit would ask for a noisy number
-            (`scale_share`, "auto" shapes), the preview uses `n_rows` in its place.
+            Number of rows (with a unit: of persons). Under replace-one, this number is public, and the preview uses it.
+            As published, the preview uses it if the paper's method does. If a fit would ask for a noisy number of rows
+            (`scale_share`, "auto" shapes), the preview uses `n_rows` in place of the noisy number.
 
         Returns
         -------
@@ -306,14 +308,14 @@ class ForestClassifier(BudgetedClassifier):
         return model._preview(self.reading_domain(domain), n_rows)
 
     def reading_domain(self, domain: Domain) -> Domain:
-        """Return the domain that encodes rows. As published, all its scales are linear and its unit is the row."""
+        """Return the domain that encodes rows. As published, all its scales are linear and it declares no unit."""
         if self.mode != "as_published":
             return domain
         linear = domain.on_scale("linear")
         return linear if linear.unit is None else replace(linear, unit=None)
 
     def check_reading_domain(self, domain: Domain) -> None:
-        """Raise ValueError unless this domain is the one that a fit reads (`reading_domain`)."""
+        """Raise ValueError unless `reading_domain` returns this domain unchanged."""
         if self.reading_domain(domain) is not domain:
             raise ValueError(
                 "As published, rows are read on the linear scale and each row is a person: encode them with "
@@ -321,14 +323,14 @@ class ForestClassifier(BudgetedClassifier):
             )
 
     def spec(self, domain: Domain, n_rows: int) -> Any:
-        """Return every choice of a fit, from parameters and public knowledge.
+        """Return the plan of a fit: every choice that follows from the parameters and public knowledge.
 
         Parameters
         ----------
         domain : Domain
             Public schema; the number and kind of its attributes affect the shape of the trees.
         n_rows : int
-            See `preview`. If this number breaks a public bound, the method raises ValueError.
+            As in `preview`. It must not exceed a public bound on the number of rows.
 
         Returns
         -------
@@ -347,7 +349,7 @@ class ForestClassifier(BudgetedClassifier):
     # ------------------------------------------------------------ certificate, ledger, and the forest
 
     def _plan(self, domain: Domain, n_rows: int) -> Any:
-        """Return the spec; in a fit, `n_rows` is the result of `_known_size`."""
+        """Return the plan of a fit; `n_rows` is the result of `_known_size` or, in a preview, a given number."""
         return self._spec_after(domain, self._preparation(domain, n_rows), n_rows)
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
@@ -417,7 +419,7 @@ class ForestClassifier(BudgetedClassifier):
         ledger: Ledger,
         source: SecretSource | DemoSource,
     ) -> tuple[Any, ReleasedScale | None]:
-        """Ask the questions that come before trees grow, and charge them. Return the spec, and the scale or None."""
+        """Ask the questions that come before trees grow, and charge them. Return the plan, and the scale or None."""
         spec = self._plan(domain, self._known_size(domain, n_rows, n_given, ledger, source))
         if not spec.preparation.scale:
             return spec, None
@@ -429,11 +431,11 @@ class ForestClassifier(BudgetedClassifier):
         size_entry = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
         library_class = next(
             base for base in type(self).__mro__ if base.__module__.startswith("dpforest.")
-        )  # a user's subclass is recorded as its base
+        )  # for a user's subclass, record the class of this library
         return {"estimator": library_class.__name__, **more, **size_entry}
 
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
-        """Return the number and the depth of the trees: as given, as published, or by a rule from rows and budget."""
+        """Return number and depth of the trees: as given or, for "auto", as published or by a rule (`shape_rule`)."""
         given = self.n_estimators, self.max_depth
         if AUTO not in given:
             return given

@@ -45,11 +45,11 @@ class BudgetedClassifier(PredictingClassifier):
 
     @property
     def _loss(self) -> PrivacyLoss | None:
-        """The budget as a loss that composes by addition: ε, or the μ² of (ε, δ)."""
+        """The budget as an amount that questions divide among them: ε, or the μ² of an (ε, δ) budget."""
         return None if self._budget is None else PrivacyLoss.pure(self._budget)
 
     def _ledger(self, domain: Domain) -> Ledger:
-        """Return a ledger with the budget, or without a budget if no privacy guarantee holds."""
+        """Return a ledger with the budget; without a budget if `epsilon` is None or `mode` is "as_published"."""
         return Ledger(self._loss if self.mode == "certified" else None, self.neighbors, unit=domain.unit)
 
     @property
@@ -59,11 +59,11 @@ class BudgetedClassifier(PredictingClassifier):
 
     @property
     def _prepares(self) -> bool:
-        """Whether the fit may ask questions before trees grow; only private, certified fits may."""
+        """Whether the fit may ask questions before trees grow. Only private fits in certified mode may."""
         return self.epsilon is not None and self.mode == "certified"
 
     def _asks_size(self, domain: Domain) -> bool:
-        """Return whether a fit asks for the number of rows: if a rule needs it, and it is neither public nor given."""
+        """Return whether a fit asks for the number of rows: a rule needs it, and it is neither public nor given."""
         by_rule = self.scale_share == AUTO and any(f.kind == "numeric" for f in domain.features)
         by_rule |= AUTO in (self.n_estimators, self.max_depth)
         return self._prepares and by_rule and self.size is None and self.neighbors == ADD_REMOVE
@@ -71,7 +71,7 @@ class BudgetedClassifier(PredictingClassifier):
     def _known_size(
         self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> int:
-        """Return the number of rows for the rules: noisy, given as `size`, or public; 0 if there is none."""
+        """Return the number of rows for the rules: noisy, given as `size`, or public; 0 if the fit does not know it."""
         if not self._prepares or self.neighbors != ADD_REMOVE:
             return n_given
         if self._asks_size(domain):
@@ -86,14 +86,14 @@ class BudgetedClassifier(PredictingClassifier):
         return (size_sentence(self.size, domain.unit),)
 
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
-        """Return the shares of the budget that are spent before trees grow. `n_rows` is the result of `_known_size`."""
+        """Return the shares of the budget for questions before trees grow. `n_rows` is the result of `_known_size`."""
         n_numeric = sum(f.kind == "numeric" for f in domain.features)
         if not self._prepares or self._budget is None:
             return Preparation()
         public_size = self.size if self.neighbors == ADD_REMOVE else None
         n_rows = n_rows if public_size is None else public_size
         size_share = self._size_share if self._asks_size(domain) else Fraction(0)
-        # A released number is at least LEAST_SIZE, so the preview's number must be, too.
+        # A released number of rows is at least LEAST_SIZE, so a preview must not plan with a smaller number.
         n_rows = max(n_rows, LEAST_SIZE) if size_share else n_rows
         asks_scale = self.scale_share != "public" and n_numeric
         share = self._scale_part(self._budget, n_rows, n_numeric, domain) if asks_scale else Fraction(0)

@@ -1,4 +1,4 @@
-"""The base class of forests that read the rows many times. It encodes rows and checks their number."""
+"""The base class of forests that ask about the rows again and again while they grow. It encodes and checks the rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EncodedRows:
-    """Rows in the form that a fit reads; all fits on the same rows share them.
+    """Rows in the form that a fit reads. All fits on the same rows share this object.
 
     Attributes
     ----------
@@ -35,20 +35,22 @@ class EncodedRows:
     y : int32 array of shape (n,)
         Class index of each row.
     row_ids : int64 array of shape (n,)
-        Identifiers of the rows in a seeded demonstration, so that removing one row changes no draw of another row.
+        Identifiers of the rows. In a demonstration (a fit with a seed), the draws of a row depend on its identifier. So
+        if one row is removed, the draws of other rows do not change.
     n_given : int
-        Number of rows (with a unit: of persons) that the fit was given (`EncodedTable`). Only this count may be public.
+        Number of rows (with a unit: of persons) that the fit was given, including rows that are left out because their
+        label is not listed (`EncodedTable`). Under replace-one, this number is public; the number of remaining rows is
+        not.
     n_table : int
-        Number of rows (with a unit: of persons) of the whole table, if a simulation fits on a part of the table
-        (`of_table`); otherwise 0. This number then answers a question about the number of rows or persons, as in a
-        release of the whole table.
+        0 in a release. If a simulation fits on a part of a table (`of_table`), the number of rows (with a unit: of
+        persons) of the whole table. A question about the number of rows then gets the answer of the whole table.
     memo : dict or None
         Results that the simulated releases of one sweep share; None for a real release. The results contain raw data,
-        so they are dropped with the sweep, and no forest keeps them.
+        so no forest keeps them, and they are dropped at the end of the sweep.
     scale : ReleasedScale or None
-        Distribution of each numeric attribute, which determines bins and thresholds; None for the public scale of the
-        domain. Only a simulation sets it before the fit, to the exact distribution of the rows, which a model without
-        privacy would use.
+        Distribution of each numeric attribute, which determines bins and thresholds. None: a uniform distribution on
+        the public scale of the domain. A fit sets it to the distribution that it released. Only a simulation without
+        privacy sets it before the fit, to the exact distribution of the rows.
     units : Units or None
         Person and weight of each row, if the domain declares a unit.
     """
@@ -64,7 +66,7 @@ class EncodedRows:
 
     @property
     def n_counted(self) -> int:
-        """Number of rows, or of persons if there is a unit."""
+        """Number of these rows or, with a unit of privacy, of their persons."""
         return len(self.y) if self.units is None else self.units.n_units
 
     @property
@@ -74,7 +76,7 @@ class EncodedRows:
 
     @property
     def weight(self) -> np.ndarray | None:
-        """Weight of each row in 1/1024. Without a unit it is None, because each row counts as 1."""
+        """Weight of each row in 1/1024; None without a unit, because each row counts as 1."""
         return None if self.units is None else self.units.weight
 
     @property
@@ -83,9 +85,10 @@ class EncodedRows:
         return np.ones(len(self.y), np.int64) if self.units is None else self.units.weight
 
     def counted(self, leaf: np.ndarray, n_leaves: int, n_classes: int) -> np.ndarray:
-        """Return the number of rows of each class in each leaf, (n_leaves, n_classes), for the curator's drawings.
+        """Return the number of rows of each class in each leaf, (n_leaves, n_classes), for the curator's figures.
 
-        With a unit, the numbers are floats: each person counts as 1, divided among the leaves with the person's rows.
+        `leaf` holds the leaf of each row. With a unit, the result is the number of persons as floats: a person counts
+        as 1 in total, divided evenly among the person's rows.
         """
         cells, n = leaf * np.int64(n_classes) + self.y, n_leaves * n_classes
         counts = np.bincount(cells, minlength=n)
@@ -94,17 +97,17 @@ class EncodedRows:
         return counts.reshape(n_leaves, n_classes)
 
     def of_table(self, n_rows: int) -> Self:
-        """Return these rows, marked as a part of a table of `n_rows` rows, to simulate a release of the whole table."""
+        """Return these rows as a part of a table of `n_rows` rows, to simulate a release of the whole table."""
         return replace(self, n_given=n_rows, n_table=n_rows)
 
     def on_scale(self, domain: Domain, scale: ReleasedScale) -> Self:
-        """Return the same rows on a released scale. The memo is dropped, because its results are for the old scale."""
+        """Return these rows on a released scale, without the results in the memo, which are for the old scale."""
         return replace(self, scale=scale, memo=None if self.memo is None else {})
 
     def once(self, key: tuple, compute: Callable[[], T]) -> T:
-        """Return the result of `compute`; a sweep computes it once for each key.
+        """Return the result of `compute`. If there is a memo, compute the result only once for each key.
 
-        The key must name everything that the result depends on besides the rows. Callers must not change the result.
+        The key must contain everything that the result depends on, except the rows. Callers must not change the result.
         """
         if self.memo is None:
             return compute()
@@ -116,7 +119,7 @@ class EncodedRows:
 def row_facts(
     domain: Domain, y: np.ndarray, row_ids: np.ndarray, n_given: int | None, units: Units | None
 ) -> dict[str, Any]:
-    """Return the fields of `EncodedRows` besides the codes.
+    """Return the fields of `EncodedRows` except the codes.
 
     `DataDependentClassifier.encode` describes the parameters.
     """
@@ -128,13 +131,13 @@ def row_facts(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DataDependentClassifier(ForestClassifier):
-    """Base class of the forests that choose splits or leaf values from the rows, one after another.
+    """Base class of the forests that choose splits or leaf values from the rows, level by level or tree by tree.
 
     Only its subclasses can be fitted. A fit encodes the rows once (`encode`) and then grows a forest (`_fit_forest`).
     """
 
     structure_is_public = False
-    structure_seed = 0  # only forests with randomness besides noise have this parameter
+    structure_seed = 0  # a parameter only of forests with random draws besides the noise
 
     def encode(
         self,
@@ -157,10 +160,10 @@ class DataDependentClassifier(ForestClassifier):
         y : int32 array of shape (n,)
             Class index of each row.
         row_ids : int64 array of shape (n,)
-            Identifiers of the rows in the draws of a demonstration.
+            Identifiers of the rows, on which the draws of a demonstration depend.
         n_given : int, optional
-            Number of rows, or of persons if there is a unit, before any row was left out. By default, the number of
-            rows in `y`, or of persons in `units`.
+            Number of rows (with a unit: of persons) before any row was left out. By default, the number of rows in `y`,
+            or of persons in `units`.
         units : Units, optional
             Person and weight of each row. Required if the domain declares a unit.
 
@@ -194,7 +197,8 @@ class DataDependentClassifier(ForestClassifier):
         ------
         ValueError
             If a parameter is out of range, if there are more rows than a public bound allows, or if the rows are for a
-            simulation only, because no budget has paid for their scale, or because `of_table` marked them.
+            simulation only. Rows are for a simulation only if they are on a scale for which no budget was spent, or if
+            they are the result of `of_table`.
         """
         model = self._checked()
         if (rows.units is None) != (domain.unit is None):
@@ -213,7 +217,7 @@ class DataDependentClassifier(ForestClassifier):
     ) -> tuple[Any, Any]:
         """Return the spec of a fit and its rows.
 
-        If the fit asks for a scale, charge the question, and return rows on this scale.
+        If the fit asks for a scale, this method charges the question and returns the rows on the released scale.
         """
         if rows.scale is not None and self._budget is not None:
             raise ValueError(
@@ -237,7 +241,7 @@ class DataDependentClassifier(ForestClassifier):
     # ------------------------------------------------------------ checks before the first question
 
     def preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        """Return the result of `ForestClassifier.preview`. Raise ValueError if no file could hold such a forest."""
+        """Return the result of `ForestClassifier.preview`. Raise ValueError if no file could hold the forest."""
         promise = super().preview(domain, n_rows)
         self._check_file(domain)
         return promise
@@ -255,33 +259,33 @@ class DataDependentClassifier(ForestClassifier):
 
     @property
     def most_depth(self) -> int:
-        """Largest depth of the complete trees that a fit grows; 1 if its trees are not complete."""
+        """Largest depth of the complete trees that a fit may grow; 1 if its trees are not complete."""
         raise NotImplementedError
 
     @property
     def most_trees(self) -> int:
-        """Largest number of trees that a fit grows for each score."""
+        """Largest number of trees that a fit may grow for each class score."""
         raise NotImplementedError
 
     @property
     def _given_bound(self) -> int | None:
-        """The user's public bound on rows, if noise or certificate depend on it; None means `MAX_BOUND`."""
+        """The user's public bound on the number of rows, if noise or certificate depend on it; None for `MAX_BOUND`."""
         return None
 
     @property
     def _hides_rows(self) -> bool:
-        """Whether noise may depend only on a public bound, not on the number of rows."""
+        """Whether the number of rows is hidden, so that noise may depend only on a public bound on it."""
         return self._prepares
 
     def _row_sentences(self, domain: Domain) -> tuple[str, ...]:
-        """Return the sentence about the public bound under add-remove; under replace-one the number is public."""
+        """Return the sentence about the public bound. Under replace-one there is none, because the number is public."""
         is_hidden = self._hides_rows and self.neighbors == ADD_REMOVE
         return (bound_sentence(self._row_bound(0), domain.unit),) if is_hidden else ()
 
     def _row_bound(self, n_rows: int) -> int:
         """Return the number of rows that noise may depend on: a public bound, or the public number of rows.
 
-        If `_hides_rows` is False, noise may depend on the number of rows, and the result is this number.
+        The result is a public bound only under add-remove, and only if `_hides_rows` is True.
         """
         if not self._hides_rows or self.neighbors != ADD_REMOVE:
             return max(n_rows, 1)

@@ -25,9 +25,9 @@ def fletcher_islam_depth(
         Numbers of numeric and of categorical features.
     rule : {"published", "theorem", "half", "full"}
         "theorem": the smallest depth at which fewer than half of the numeric features are untested, plus half the
-        number of categorical features. "published": the depths in the paper's Table 4. They follow from the same rule
-        with "at most half", and are larger by one if there are numeric features. "half": half the number of all
-        features. "full": the number of all features.
+        number of categorical features. "published": the depths in the paper's Table 4. They follow from the rule
+        "theorem" with "at most half" in place of "fewer than half", plus 1 if there are numeric features. "half": half
+        the number of all features. "full": the number of all features.
     most : int or None
         Largest depth that is returned; None for no limit.
 

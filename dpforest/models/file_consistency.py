@@ -19,7 +19,8 @@ from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.leaves import CountLeaves
 from dpforest.voting import CLIPPED_LOGISTIC
 
-# The end of the sentence about a number of rows that the curator states (`preparation.size_sentence`).
+# The end of the sentence about a number of rows that the curator states (`preparation.size_sentence`), in old and in
+# new files.
 _OLD_SIZE = " rows is public: it was said, and not counted."
 _NEW_SIZE = size_sentence(1, None).partition("about 1")[2]
 
@@ -53,7 +54,7 @@ def check(forest: ReleasedForest) -> None:
 
 
 def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) -> None:
-    """Raise FileError if the scale of the noise that weights the votes differs from the ledger's noise."""
+    """Raise FileError if the noise scale by which a file weights votes differs from the noise scale of its ledger."""
     stated, expected = leaves.log_odds, spec.log_odds(certificate.epsilon, leaves.noisy_counts)
     assert stated is not None
     if stated.noise_scale != expected.noise_scale:
@@ -63,8 +64,8 @@ def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) ->
 def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
     """Return the sentences that an old file lacks because its version did not write them.
 
-    A file lacks all of these sentences or none. A file counts as old only if it uses no feature that is as new as the
-    sentences.
+    A file must lack all of these sentences or none of them. It counts as old only if it has no field that was
+    introduced together with these sentences.
     """
     domain = forest.domain
     sources = [domain.reading_source, domain.columns_source, *(f.type_source for f in domain.features)]
@@ -81,7 +82,7 @@ def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
 def _mismatches(
     forest: ReleasedForest, certificate: Certificate, ledger: Ledger, later: tuple[str, ...]
 ) -> Iterator[tuple[int, str]]:
-    """Yield each mismatch as (rank, half a sentence). A higher rank means that more of the file agrees with the fit."""
+    """Yield each mismatch as (rank, message). The higher the rank, the more of the file agrees with the fit."""
     stated_ledger = forest.ledger
     if stated_ledger.budget != ledger.budget:
         yield 1, f"the budget of its ledger is {stated_ledger.budget}, but its ε and δ give {ledger.budget}"
@@ -114,7 +115,7 @@ def _certificate_mismatches(
     if not expected.certified:
         yield f"its certificate says “certified”, but there is a reason against certification: {expected.reasons[0]}"
         return
-    # Old files round the cost to the nearest float.
+    # Old files state the cost rounded to the nearest float, new files round it up.
     nearest = float(ledger.loss.amount) if stated.mu_squared is None else expected.true_epsilon
     if stated.true_epsilon not in (expected.true_epsilon, nearest):
         yield _differs("true_epsilon on its certificate", stated.true_epsilon, expected.true_epsilon)
@@ -123,7 +124,7 @@ def _certificate_mismatches(
 
 
 def _in_current_wording(assumptions: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the assumptions in the current wording, because earlier versions had other words."""
+    """Return the assumptions with the words of earlier versions replaced by the current words."""
     return tuple(
         a.replace("asserted by you: ", "asserted by the curator: ").replace(_OLD_SIZE, _NEW_SIZE) for a in assumptions
     )

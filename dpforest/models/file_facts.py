@@ -1,4 +1,4 @@
-"""The public facts that a file states about its fit, and the ledger entries before and after trees grow."""
+"""The public facts that a file states about its fit, with its ledger divided into preparation and trees."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from dpforest.trees.leaves import ScoreLeaves
 
 
 class FileError(ValueError):
-    """Raised if a field of a file contradicts the other fields. The message is half a sentence."""
+    """Raised if a field of a file contradicts other fields. The message is the end of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class FileFacts:
     forest : ReleasedForest
         Forest that was read from the file.
     n_trees, n_rows : int
-        Number of trees for each score, and number of rows according to the file (0 if the file does not state it).
+        Number of trees for each class score, and number of rows (with a unit: of persons) that the file states, or 0 if
+        it states none.
     preparation : Preparation
         Shares of the budget that the fit spent before trees grew.
     entries : tuple of LedgerEntry
@@ -67,12 +68,12 @@ class FileFacts:
 
     @property
     def public_size(self) -> int | None:
-        """The number of rows, if the user gave it: the file states the number, and the ledger did not pay for it."""
+        """The number of rows if the file states it without a charge in the ledger, as a public number; else None."""
         is_public = self.forest.ledger.neighbors == ADD_REMOVE and not self.preparation.size
         return self.n_rows or None if is_public else None
 
     def share(self, i: int, of: Fraction) -> Fraction:
-        """Return the cost of entry i after the preparation as a share of the amount `of`; 0 if the entry is missing."""
+        """Return the cost of entry i of `entries` divided by the amount `of`; 0 if there is no such entry."""
         if i >= len(self.entries) or (each := self.entries[i].each) is None or not of:
             return Fraction(0)
         return each.amount / of
@@ -90,7 +91,7 @@ class FileFacts:
         }
 
     def row_bounds(self) -> list[int | None]:
-        """Return the public bounds on the number of rows that the certificate states, followed by None for no bound."""
+        """Return the public bounds on the number of rows that the certificate states, and None for no bound."""
         numbers = {
             int(n.replace(",", ""))
             for a in self.forest.certificate.assumptions
@@ -103,13 +104,13 @@ class FileFacts:
 
 
 def _share_of_budget(ledger: Ledger, entry: LedgerEntry) -> Fraction:
-    """Return the cost of an entry about all rows, as a share of the budget."""
+    """Return the cost of an entry, whose question reads all rows, as a share of the budget."""
     if ledger.budget is None or entry.each is None:
         return Fraction(0)
     return entry.each.grouped(ledger.rows).amount / ledger.budget.amount
 
 
 def as_user_types(x: Fraction) -> float | Fraction:
-    """Return the float that prints as this number, as a user types it. If there is none, return the fraction."""
+    """Return the float that a user types for this number, or the fraction if no float prints as this number."""
     near = float(x)
     return near if near > 0 and printed_decimal(near) == x else x

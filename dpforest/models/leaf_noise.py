@@ -1,4 +1,4 @@
-"""Probabilities that noise flips the leaves of a fitted forest, and redraws of the leaves. For the curator only."""
+"""Probabilities that noise flips (changes) the class of a leaf, and simulated redraws. For the curator only."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,11 +12,11 @@ from dpforest.voting import leaf_shares, leaf_votes
 
 
 class LeafNoise(Protocol):
-    """Interface of the classes that describe the noise in leaves, for the curator's drawings."""
+    """Interface of the classes that describe the noise in leaves, for the curator's figures."""
 
     @property
     def evidence(self) -> np.ndarray:
-        """Numbers without noise, (n_leaves, n_classes): with noise, these numbers decide the class of each leaf."""
+        """Exact numbers, (n_leaves, n_classes), that decide the class of each leaf after noise is added to them."""
 
     def flip(self) -> np.ndarray:
         """Return the probability that noise changes a leaf's class; NaN for leaves without data."""
@@ -27,7 +27,7 @@ class LeafNoise(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CountNoise:
-    """Noise in leaves that publish a label, or counts, drawn from the class counts of their rows.
+    """Noise in leaves that release a label or noisy counts, given the exact class counts of their rows.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ class CountNoise:
     mechanism : str
         See `dpforest.privacy.mechanisms`.
     rate : float
-        Rate κ of the mechanism at a leaf, for each unit of `evidence`.
+        Rate κ of the mechanism at a leaf (`mechanisms`), for 1 in `evidence`. For Laplace noise, κ is 1 / scale.
     negative_rule : {"clamp", "paper"}
-        Rule for negative noisy counts (`noisy_counts`).
+        Rule for negative noisy counts (`CountLeaves`).
     """
 
     evidence: np.ndarray
@@ -47,10 +47,10 @@ class CountNoise:
     negative_rule: str = "clamp"
 
     def flip(self) -> np.ndarray:
-        """Return flip probabilities, from closed forms, or from sums and integrals with errors of about 1e-10."""
+        """Return flip probabilities: closed forms, or sums and integrals with errors of about 1e-10."""
         flip = np.full(len(self.evidence), np.nan)
         nonempty = np.flatnonzero(self.evidence.any(axis=1))
-        # Leaves with the same counts have the same probability, and few counts are distinct.
+        # Leaves with equal counts have equal probabilities, so compute them only for distinct rows of counts.
         distinct, index_of_distinct = np.unique(self.evidence[nonempty], axis=0, return_inverse=True)
         if self.mechanism == "continuous-laplace":
             class_pmf = continuous_argmax_pmf(distinct, 1 / self.rate, self.negative_rule)
@@ -114,7 +114,7 @@ def draw_by_frequency(counts: np.ndarray, temperature: float, seed: int) -> np.n
 
 @dataclass(frozen=True, eq=False)
 class WeightNoise:
-    """Noise in leaves whose sign follows from two noisy class weights (boosted trees, leaf="counts").
+    """Noise in leaves whose class is that of the larger of two noisy weights (boosted trees, leaf="counts").
 
     Parameters
     ----------
@@ -128,13 +128,13 @@ class WeightNoise:
     scale: np.ndarray
 
     def flip(self) -> np.ndarray:
-        """Return flip probabilities for continuous noise, which approximates the real noise in steps of 1/1024 row.
+        """Return flip probabilities for continuous noise. The noise of a release has steps of 1/1024 row.
 
-        If both noisy weights of a leaf are negative, both count as 0, and the leaf has the first class.
+        If both noisy weights of a leaf are negative, they count as 0, and the leaf has the first class.
         """
         scaled = self.evidence / self.scale[:, None]
-        # In `continuous_argmax_pmf`, a fair coin decides between two negative weights. Here the first class always
-        # wins, so subtract the half that the coin gives to the second class.
+        # In `continuous_argmax_pmf`, a fair coin decides between two negative weights. In a booster, the first class
+        # always wins, so subtract the probability that the coin gives to the second class.
         second = continuous_argmax_pmf(scaled, 1.0)[:, 1] - np.exp(-scaled.sum(axis=1)) / 8
         lead = self.evidence[:, 1] - self.evidence[:, 0]
         wrong = np.select([lead > 0, lead < 0], [1 - second, second], 0.0)
@@ -178,7 +178,7 @@ class ValueNoise:
 
 @dataclass(frozen=True, eq=False)
 class GradientNoise:
-    """Noise in leaves whose class follows from noisy sums of gradients (the random-tree booster).
+    """Noise in leaves whose class follows from noisy gradient sums (the random-tree booster).
 
     Parameters
     ----------
@@ -197,10 +197,10 @@ class GradientNoise:
     def flip(self) -> np.ndarray:
         """Return the probability that noise changes the class that a leaf favors.
 
-        With two classes, noise must change the sign of the leaf's step; with more classes, it must change which sum is
-        largest. There is a closed form for two classes, and for Laplace noise. For Gaussian noise and more than two
-        classes, the result is an upper bound, at most 1: each other class has a probability that its sum exceeds the
-        largest, and the bound is the sum of these probabilities.
+        A leaf favors the class with the largest gradient sum. The probability is exact for two classes, and for Laplace
+        noise. For Gaussian noise and more than two classes, the result is an upper bound, at most 1. This bound is a
+        sum over the other classes: it adds up the probabilities that the noisy sum of another class exceeds the noisy
+        sum of the favored class.
         """
         top = self.evidence.max(axis=1)
         if self.evidence.shape[1] == 2:
@@ -210,7 +210,7 @@ class GradientNoise:
         if self.is_gaussian:
             wrong = np.minimum(np.where(lead > 0, norm.sf(lead / 2**0.5), 0).sum(axis=1), 1.0)
         else:
-            margin = 50 - lead  # plus 50 below, so that no noisy sum falls below 0, where it would be clamped
+            margin = 50 - lead  # add 50 below, because `continuous_argmax_pmf` clamps negative sums
             class_pmf = continuous_argmax_pmf(np.maximum(margin, 0) + 50, 1.0)
             wrong = np.where(lead > 0, class_pmf, 0).sum(axis=1)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)

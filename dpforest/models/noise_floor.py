@@ -1,15 +1,16 @@
 """Checks that the numbers in a file are large enough for the noise that its ledger states.
 
-Let s be a fixed number, and let Z be noise with a symmetric law that has one peak. Then P(|s + Z| <= t) <= P(|Z| <= t)
-(Anderson 1955, "The integral of a symmetric unimodal function over a symmetric convex set"). So for all counts, the sum
-of all |s + Z|, or of their squares, falls below a threshold with at most the probability for noise alone. Chernoff's
-bound limits this probability in closed form. A question may depend on earlier answers. Therefore the bound is a product
-over questions, and in each factor the earlier answers are fixed.
+A number in a leaf is a true number s plus noise Z. The law of Z is symmetric and has one peak, so P(|s + Z| <= t) <=
+P(|Z| <= t) for every s and t (Anderson 1955, "The integral of a symmetric unimodal function over a symmetric convex
+set"). So whatever the true numbers are, it is at least as probable for noise alone as for the noisy numbers that the
+sum of their absolute values, or of their squares, falls below a threshold. Chernoff's bound limits the probability for
+noise alone in closed form. A question may depend on earlier answers. But the bound holds for each question, whatever
+the earlier answers were, so the bounds of all questions can be multiplied.
 
-So the check refuses a file that states a much smaller budget than the fit spent, if its leaves consist mostly of noise.
-The check cannot judge leaves with labels, with counts of many rows, or with clamped values. It cannot judge the boosted
-forest, or a file whose `total_step` or `n_rows` was changed as well. It refuses an honest file with a probability of at
-most 10^-15.
+So the check refuses a file that states a much smaller budget than the fit spent, if the numbers in its leaves are
+mostly noise. The check cannot judge leaves with labels, with counts of many rows, or with clamped values. It cannot
+judge boosted trees (`BoostedForestClassifier`), or a file in which `total_step` or `n_rows` was changed to fit the
+false budget. It refuses an honest file with a probability of at most 10^-15.
 """
 
 import math
@@ -28,7 +29,7 @@ FALSE_ALARM: Final = -15 * math.log(10)  # logarithm of the largest probability 
 
 
 def check_noise(forest: ReleasedForest, spec: Any) -> None:
-    """Raise ValueError if the numbers in leaves are too small for their noise.
+    """Raise ValueError if the numbers in leaves are smaller than the noise that the ledger states.
 
     Parameters
     ----------
@@ -48,12 +49,12 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
         )
     elif entry.what == GRADIENT_SUMS and isinstance(leaves, ScoreLeaves):
         moves = leaves.leaf_values * 2.0**POINT
-        if "total_step" in forest.about:  # the first files lack this field, and the rule computes it
+        if "total_step" in forest.about:  # the first files lack this field
             _check_steps(moves, spec.step / moves.shape[1])
-        if np.abs(moves).max(initial=0) >= LARGEST:  # some moves were clamped, so sums may be larger
+        if np.abs(moves).max(initial=0) >= LARGEST:  # some moves were clamped, so their sums are unknown
             return
         n_scores = moves.shape[1]
-        if n_scores > 1:  # the fit subtracted the mean, and a difference of two terms is at least as noisy as one term
+        if n_scores > 1:  # differences cancel the mean that the fit subtracted, and have more noise
             moves = moves[:, 0 : n_scores - 1 : 2] - moves[:, 1::2]
         sums, rounding = moves / spec.step, (1 if n_scores == 1 else 2) * 0.5 / spec.step
         log_bound = _log_probability_bound(sums.ravel(), scale * UNIT * spec.clip.grid, rounding, entry)
@@ -67,7 +68,7 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
 
 
 def _check_steps(moves: np.ndarray, step: float) -> None:
-    """Raise ValueError unless each move is a whole number of steps, rounded (`gradients.moves_of`)."""
+    """Raise ValueError unless each move of a score is a whole number of steps, rounded (`gradients.moves_of`)."""
     sums = np.rint(moves / step)
     is_clamped = np.abs(moves) >= LARGEST
     if not (is_clamped | (np.rint(sums * step) == moves)).all():
@@ -78,18 +79,20 @@ def _check_steps(moves: np.ndarray, step: float) -> None:
 
 
 def _log_probability_bound(cells: np.ndarray, scale: float, rounding: float, entry: LedgerEntry) -> float:
-    """Return the logarithm of a bound on the probability that cells with noise of this scale are this small.
+    """Return the logarithm of a bound on the probability that numbers with noise of this scale are this small.
 
-    `rounding` is the largest amount by which rounding may have reduced a number.
+    `cells` holds the numbers. Rounding may have reduced each number by at most `rounding`.
     """
     n = len(cells)
     if entry.mechanism == "rounded-gaussian":
-        # Rounding shortened the noise by at most √n/2 in length, and the cells by at most √n times `rounding`.
+        # Rounding changed the L2 norm of the noise by at most √n/2, and that of the numbers by at most √n times
+        # `rounding`.
         length = float(np.linalg.norm(cells)) + math.sqrt(n) * (rounding + 0.5)
         ratio = length**2 / (n * scale**2)
         return 0.0 if ratio >= 1 else n / 2 * (math.log(ratio) + 1 - ratio)
     total, rate = float(np.abs(cells).sum()) + n * rounding, 1 / scale
-    # If P(Z = z) ~ e^(-rate |z|), then E e^(-λ|Z|) = tanh(rate / 2) / tanh((rate + λ) / 2). Every λ > 0 gives a bound.
+    # If P(Z = z) is proportional to e^(-rate |z|), then E e^(-λ|Z|) = tanh(rate / 2) / tanh((rate + λ) / 2). Chernoff's
+    # bound holds for every λ > 0, and the smallest of these bounds is returned.
     lambdas = np.geomspace(1e-3, 1e6, 200) * rate
     bounds = lambdas * total + n * (np.log(np.tanh(rate / 2)) - np.log(np.tanh((rate + lambdas) / 2)))
     return min(0.0, float(bounds.min()))

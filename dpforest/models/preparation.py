@@ -25,12 +25,12 @@ _SIZE_KEY, _SCALE_KEY = 1, 2  # keys of the draws in a demonstration
 
 
 def most_noise(count_unit: int) -> int:
-    """Return the largest scale of noise that the samplers draw, in rows, or in persons if there is a unit."""
+    """Return the largest scale of noise that the samplers draw, in rows or, with a unit of privacy, in persons."""
     return 2**31 if count_unit == 1 else LIMIT // count_unit
 
 
 def size_sentence(size: int, unit: str | None) -> str:
-    """Return the certificate's sentence about a number of rows, or of persons, that the curator gives."""
+    """Return the certificate's sentence about a number of rows or persons that the curator states as public."""
     return (
         f"That the table has about {size:,} {unit_noun(unit)}s is public knowledge: the curator states it, and the fit "
         "did not count them."
@@ -69,7 +69,7 @@ GREEDY: Final = ScaleRule(150, Fraction(7, 100), Fraction(3, 10))
 
 @dataclass(frozen=True)
 class Preparation:
-    """Shares of ε that are spent before trees grow, and the number of rows that the rules use.
+    """Shares of ε that a fit spends before trees grow, and the number of rows that its rules use.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def charge_scale(
     paid : QueryBudget
         The right to ask for all histograms once.
     sensitivity : Fraction
-        Largest change of all histograms together by one row, in L1 norm, or in L2 norm for a Gaussian budget.
+        Largest change of the vector of all counts by one row, in L1 norm or, for a Gaussian budget, in L2 norm.
     """
     sensitivity = Fraction(LEVELS * n_numeric)
     each = _loss_of(budget).part(share, rows_changed(ledger.neighbors))
@@ -165,7 +165,7 @@ def release_size(
     source: SecretSource | DemoSource,
     share: Fraction = SIZE_SHARE,
 ) -> int:
-    """Return the noisy number of rows, or of persons if there is a unit; at least 50.
+    """Return the noisy number of rows or, with a unit of privacy, of persons; at least 50.
 
     Parameters
     ----------
@@ -201,16 +201,16 @@ def release_scale(
     """Return the noisy distribution of rows on the scale of each numeric attribute, or None if the fit does not ask.
 
     An added row adds 1 to at most one cell in each of the three histograms of an attribute. So the L1 sensitivity of
-    all histograms together is three times the number of numeric attributes. One row can cause this change. The L2
-    sensitivity is the root of this number. With a unit, a person adds at most 1024 to each histogram, so both
-    sensitivities are 1024 times as large.
+    all histograms together is three times the number of numeric attributes, and the L2 sensitivity is the square root
+    of this number. With a unit of privacy, a person adds at most 1024 to each histogram, so both sensitivities are 1024
+    times as large.
 
     Parameters
     ----------
     cells : int64 array of shape (n_numeric, 64)
         Exact counts, or weights in 1/1024 (`scale_histograms`).
     preparation : Preparation
-        Plan that states the share of the budget for this question.
+        Shares of the budget. The field `scale` is the share for this question.
     budget : Fraction or PrivacyLoss
         Budget of the whole fit; a fraction is an ε.
     ledger : Ledger
@@ -218,7 +218,7 @@ def release_scale(
     source : SecretSource or DemoSource
         Source of the noise.
     count_unit : {1, 1024}
-        Largest amount that a row, or a person if there is a unit, adds to a histogram.
+        Largest amount that a row or, with a unit of privacy, a person adds to a histogram.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def release_scale(
     each = paid.each
     noise_scale = sensitivity / each.amount
     if each.kind == GAUSSIAN:
-        noise_scale = sqrt_up(sensitivity**2 / each.mu_squared / 2)  # scale of Laplace noise with this deviation
+        noise_scale = sqrt_up(sensitivity**2 / each.mu_squared / 2)  # scale of Laplace noise with this variance
     noisy = noisy_table(nested(cells), sensitivity, paid, source, key=_SCALE_KEY)
     return scale_from(noisy, noise_scale).mixed(preparation.public_weight)
 

@@ -28,10 +28,10 @@ class RepeatedReleaseWarning(UserWarning):
 
 
 def notice(promise: Callable[[], Certificate]) -> None:
-    """Warn once in a search of certified fits. Call this function before each fit asks its first question.
+    """Warn once in each search that fits certified forests. Each fit calls this function before its first question.
 
-    If a filter turns the warning into an error, the error stops the fit, so the warning must come before any noise is
-    drawn. Demonstrations, forests without privacy and forests that are not certified need no warning.
+    If a filter turns the warning into an error, the error stops the fit. So the warning must come before any noise is
+    drawn. Fits that are not certified need no warning, and do not call this function.
 
     Parameters
     ----------
@@ -72,7 +72,11 @@ def _module_name(frame: FrameType) -> str:
 
 
 def _is_second_fit(frames: list[FrameType]) -> bool:
-    """Return whether this is the second fit of the search in the last frame. A search refits only after other fits."""
+    """Return whether this is the second fit of the search in the last frame.
+
+    A fit outside of the search's `Parallel` is its refit of the best model. The refit comes after other fits, so it
+    counts as the second fit if no warning came before.
+    """
     parallels = [f.f_locals.get("self") for f in reversed(frames) if _module_name(f).startswith("joblib")]
     parallels = [p for p in parallels if isinstance(p, Parallel)]
     search = next((v for v in [*frames[-1].f_locals.values(), *parallels] if isinstance(v, Parallel)), None)

@@ -1,8 +1,9 @@
 """Plan the fit of a file again, to get the ledger and the certificate that the file should have.
 
-A file does not name every setting of its fit. This module computes some of the missing settings from the ledger, such
-as a share of the budget or a temperature. It tries all values of other settings, such as how a booster draws its
-leaves. The estimator then plans the same fit and charges a new ledger, with the code of a real fit.
+A file does not name every setting of its fit. This module computes some of the missing settings from the ledger, for
+example a share of the budget or a temperature. For other missing settings, for example where a booster adds noise to
+its leaves, the module tries all values. For each combination of settings, the estimator plans a fit and charges a new
+ledger, with the code of a real fit.
 """
 
 from bisect import bisect_left
@@ -75,7 +76,7 @@ def _multinomial_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
 def _boosted_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
     about, depth, model = facts.forest.about, facts.forest.trees.depth, BoostedForestClassifier()
     leaves = facts.forest.leaves
-    assert isinstance(leaves, ScoreLeaves)  # `KINDS` requires it
+    assert isinstance(leaves, ScoreLeaves)  # `promises` has checked this by `KINDS`
     level_budget = (
         _budget_for_trees(facts) / model.scores_of(facts.forest.domain) / max(facts.n_trees, 1) / max(depth, 1)
     )
@@ -97,7 +98,7 @@ def _booster_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
 
 
 def _budget_for_trees(facts: FileFacts) -> Fraction:
-    """Return the budget for trees and leaves, for one row added or removed."""
+    """Return the budget for trees and leaves, as a cost of one row that is added or removed."""
     ledger = facts.forest.ledger
     return Fraction(0) if ledger.budget is None else ledger.budget.part(facts.preparation.left, ledger.rows).amount
 
@@ -116,10 +117,10 @@ def _promise(model: ForestClassifier, facts: FileFacts) -> Promise:
 
 
 def _with_fitting_rows(spec: Any, facts: FileFacts) -> Any:
-    """Return a spec with a number of rows that gives the stated sensitivity. Old files do not state this number.
+    """Return a spec with a number of rows for which the sensitivity is the one that the ledger states.
 
-    Under replace-one, the sensitivity may depend on the number of rows, which is public. So the check accepts every
-    number of rows.
+    Old files do not state the number of rows. Under replace-one, this number is public, and the sensitivity of a split
+    may depend on it. So the check accepts any number of rows that explains the stated sensitivity.
     """
     if not isinstance(spec, BoostSpec | TreeSpec) or spec.neighbors == ADD_REMOVE or facts.n_rows or not facts.entries:
         return spec
@@ -156,14 +157,14 @@ KINDS: Final = {
 
 
 def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
-    """Yield certificate, ledger and spec of a fit by this forest's estimator, for all settings that fit the file.
+    """Yield certificate, ledger and spec of a fit by this forest's estimator, for all settings that match the file.
 
-    For settings that are out of range, yield the error instead.
+    For settings with which no fit is possible, yield the error instead.
 
     Yields
     ------
     (Certificate, Ledger, spec) or ValueError
-        What a fit with some settings would write, or why no fit can have these settings.
+        Certificate, ledger and spec for one choice of settings, or the reason why no fit can have these settings.
 
     Raises
     ------

@@ -1,9 +1,10 @@
 """Public rules that choose the number and depth of trees.
 
 The rules use the *signal* s: the number of rows times the ε that remains for leaves and splits. Let T trees have L
-leaves each, and let every tree use all rows. Then the mean share of a class over the trees has noise of about √T L / s.
-So L may grow about as fast as s. If leaves hold labels, they must be so small that rare classes have separate leaves.
-The constants were fitted on twelve development tables, which docs/ACCURACY.md names.
+leaves each, and let every tree use all rows. Then the share of a class, averaged over the trees, has noise of about √T
+L / s. So L may grow about as fast as s. If each leaf holds only a label, a forest needs more leaves, so that rare
+classes are the majority in some leaves. The constants were fitted on twelve development tables, which docs/ACCURACY.md
+names.
 """
 
 import math
@@ -11,7 +12,7 @@ from typing import Final, NamedTuple
 
 MOST_AUTO_DEPTH: Final = 10  # largest depth of greedy trees with an "auto" shape
 MOST_AUTO_TREES: Final = 10  # largest number of these trees
-_MANY_FEATURES: Final = 24  # with this number of features or more, a strong signal gets 32 trees instead of 16
+_MANY_FEATURES: Final = 24  # if the domain has at least this many features, a strong signal gets 32 trees instead of 16
 _WEAK_SIGNAL: Final = 45  # below this signal, a forest with labels has one tree
 
 
@@ -28,7 +29,7 @@ def signal_of(n_rows: float, epsilon: float) -> float:
 
 
 def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of random trees with noisy counts, if every tree uses all rows.
+    """Return the shape of a forest of random trees with noisy counts, if every tree uses all rows.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def jagannathan_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return ten trees, as in the paper, with the depth of `noisy_counts_shape`."""
+    """Return the shape of JPW's forest: ten trees, as in the paper, with the depth of `noisy_counts_shape`."""
     return Shape(10, noisy_counts_shape(signal, n_classes, n_features).depth)
 
 
@@ -62,7 +63,7 @@ def even_forest_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def majority_label_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of random trees that hold one label in each leaf, if each row is in one tree.
+    """Return the shape of a forest of random trees with a label in each leaf, if each row is in one tree.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def multinomial_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def boosted_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of boosted trees. With more than two classes, one booster per class divides the signal."""
+    """Return the shape of boosted trees. With more than two classes, the boosters of the classes divide the signal."""
     of_class = signal / n_classes if n_classes > 2 else signal
     if of_class < 5_000:
         return Shape(3, 2 if of_class < 500 else 3)

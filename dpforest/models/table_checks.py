@@ -16,7 +16,7 @@ from dpforest.trees.forest import as_values
 
 
 class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
-    """Base class of all forests: the requirements on a table. Only its subclasses can be fitted."""
+    """Base class of all forests: the checks of tables. Only its subclasses can be fitted."""
 
     epsilon: float | None
     domain: Domain | None
@@ -36,7 +36,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return X, y
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
-        """Return a DataFrame unchanged, because the domain reads it; check the shape and the numbers of an array."""
+        """Check the shape and the numbers of an array. Return a DataFrame unchanged, because the domain reads it."""
         refuse_masked(X)
         if hasattr(X, "iloc") and (self.domain is not None or not reset and hasattr(self, "domain_")):
             if reset:
@@ -56,7 +56,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return X if hasattr(X, "iloc") else as_values(checked)
 
     def _public_domain(self, X: Any, y: np.ndarray) -> Domain:
-        """Return the given domain. Read its missing parts from the data, and mark these parts as leaking."""
+        """Return the given domain. Infer the parts that it lacks from the data, and mark these parts as leaks."""
         domain = self.domain
         if domain is None:
             domain = Domain.infer(X, y)
@@ -70,7 +70,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return domain
 
     def _warn_of_leaks(self, domain: Domain) -> None:
-        """Warn if a part of the schema came from the data. Call it before the first question about the rows."""
+        """Warn if a part of the schema came from the data. Call this before the first question about the rows."""
         leaks = domain.leaks()
         if leaks and self.epsilon is not None:
             more = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""
@@ -89,9 +89,9 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
 
 
 def any_cells(cells: Any) -> Any:
-    """Return complex cells as objects.
+    """Return an array of complex numbers as an array of objects.
 
-    One complex cell makes the array complex, and scikit-learn refuses such arrays.
+    A single complex cell makes the whole array complex, and scikit-learn refuses complex arrays.
     """
     return np.asarray(cells).astype(object) if getattr(getattr(cells, "dtype", None), "kind", "") == "c" else cells
 

@@ -38,9 +38,9 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
 
     Trees are drawn from a seed and the public schema. Their thresholds lie where a noisy histogram shows rows. Each
     round asks one question: in each leaf of the next tree, what is the sum of the rows' gradients? Noise is added to
-    the sums. The norm of a gradient is clipped to the norm that it has at score 0. So with two classes, one row changes
-    all sums of a round together by at most one half, however many leaves there are. Scores are computed from released
-    values alone, so everybody can compute them.
+    the sums. The norm of a row's gradient is clipped to the norm that it has at score 0. So with two classes, one row
+    changes only one sum in each round, by at most one half, however many leaves there are. Scores are computed from
+    released values alone, so everybody who has the forest can compute them.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     Notes
     -----
     `predict_proba` applies the link of the clipped loss for two classes, and softmax for more. With few rows or a small
-    budget, scores are shrunk toward 0. Then the probabilities of classes are too similar, but their order is useful.
+    budget, `total_step` is small, so scores remain near 0. Then the predicted probabilities of the classes are too
+    close to each other, but they still rank rows well.
 
     There is no `fit_chunks`, because every round reads all rows again.
 
@@ -142,7 +143,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         left = None if loss is None else loss.part(preparation.left, rows_changed(self.neighbors))
         rule = rounds_by_rule(clip, n_rows, np.inf if left is None else float(left.amount))
         n_trees = rule.n_trees
-        if left is not None:  # keep the noise within the range of its sampler
+        if left is not None:  # with more rounds, the samplers could not draw the noise
             n_trees = min(n_trees, clip.most_rounds(left))
         n_trees = n_trees if self.n_estimators == AUTO else int(self.n_estimators)
         depth = rule.depth if self.max_depth == AUTO else int(self.max_depth)
@@ -150,7 +151,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         return BoosterSpec(n_trees, depth, total_step, n_rows, clip, preparation)
 
     def _charge(self, spec: BoosterSpec, ledger: Ledger, n_leaves: int = 0) -> QueryBudget | None:
-        """Charge all rounds, before the first round."""
+        """Charge the ledger for all rounds at once, before the first round."""
         if self._loss is None:
             ledger.charge("exact leaf gradient sums", "none", 1, None, 1, "sequential")
             return None
@@ -163,7 +164,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     def _fit_forest(self, domain: Domain, rows: EncodedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger(domain)
         spec, rows = self._prepared(domain, rows, ledger, source)
-        if rows.n_table:  # a simulation on part of a table divides sums by the number of rows in the part
+        if rows.n_table:  # a simulation on a part of a table divides sums by the number of rows in this part
             spec = replace(spec, n_rows=max(round(spec.n_rows * rows.n_counted / rows.n_table), 1))
         trees = grow_random_trees(
             domain,
@@ -204,9 +205,10 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     # ------------------------------------------------------------ what is known before a fit
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise every ValueError that a fit could raise, before its first question.
+        """Raise any ValueError of a fit before its first question, so that a fit that fails spends no budget.
 
-        This method checks the plans with and without a released scale, because the noisy number of rows decides later.
+        The noisy number of rows will decide whether the fit asks for the scale. So this method checks the plan with
+        this question and the plan without it.
         """
         self._check_file(domain)
         loss = self._loss

@@ -9,7 +9,7 @@ from dpforest.privacy.loss import GAUSSIAN, NOISE, PrivacyLoss
 from dpforest.privacy.rationals import LIMIT, sqrt_up
 
 UNIT: Final = 1_024  # integer that stands for a gradient of 1
-UNIT_GRID: Final = 16  # if rows have weights, sums have finer steps, so that small gradients are not rounded to 0
+UNIT_GRID: Final = 16  # factor of finer steps if rows have weights, so that few gradients round to 0
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class ClipBound:
     Parameters
     ----------
     n_classes : int
-        k, at least 2.
+        Number k of classes, at least 2.
     kind : {"pure", "gaussian"}
         Kind of privacy loss that is charged for the sums of gradients. The kind decides the norm and the noise.
     grid : {1, 16}
-        Number of steps into which 1/1024 of a sum is divided. It is 16 if the unit of privacy is a person, because rows
-        then have weights. A row's gradient times its weight is rounded toward 0. So by the triangle inequality, the
-        norm of the sum over all rows of a person is at most the bound.
+        Number of steps into which 1/1024 of a sum is divided. It is 16 if a person may have several rows, because rows
+        then have weights. A row's gradient times its weight is rounded toward 0, and the weights of a person's rows sum
+        to at most 1. So by the triangle inequality, the norm of the sum over a person's rows is at most the bound.
 
     Examples
     --------
@@ -43,12 +43,12 @@ class ClipBound:
 
     @property
     def is_l2(self) -> bool:
-        """Whether the L2 norm of a gradient is clipped; otherwise it is the L1 norm."""
+        """Whether the L2 norm of a gradient is clipped (for Gaussian noise); otherwise its L1 norm is clipped."""
         return self.kind == GAUSSIAN
 
     @property
     def noise(self) -> str:
-        """The ledger's name of the mechanism that adds noise for this norm."""
+        """Name, in the ledger, of the mechanism that adds the noise."""
         return NOISE[self.kind]
 
     @property
@@ -60,7 +60,7 @@ class ClipBound:
     def norm(self) -> float:
         """The bound as a float, for the rule that chooses the number of rounds.
 
-        The bits of this float must never change, because the rule used them for older files.
+        The bits of this float must never change, because the check of an older file repeats the rule of its fit.
         """
         if self.n_classes == 2:
             return 0.5
@@ -74,7 +74,7 @@ class ClipBound:
 
     @property
     def sensitivity(self) -> Fraction:
-        """Largest change, in L2 or L1 norm, of a round's sums if one row or person is added or removed, in steps.
+        """Largest change of a round's sums, in L2 or L1 norm and in steps, if one row or person is added or removed.
 
         A step is 1/1024, divided by `grid`. The L2 norm is rounded up. A replacement is one removal and one addition,
         and the ledger counts both.
@@ -92,7 +92,7 @@ class ClipBound:
         return float(self.sensitivity / each.pure_epsilon)
 
     def most_rounds(self, loss: PrivacyLoss) -> int:
-        """Return how many rounds, at least 1, can share a loss without more noise than the samplers can draw."""
+        """Return the largest number of rounds, at least 1, whose noise the samplers can draw if they share a loss."""
         if self.is_l2:
             most = (LIMIT - 1) ** 2 * loss.amount * self.n_classes / self.times_classes
             return max(1, int(most / self.grid**2))

@@ -1,4 +1,4 @@
-"""The rounds of boosting: sum the rows' gradients in the leaves of the next tree, add noise, and change the scores."""
+"""The rounds of boosting. Each round sums gradients in the leaves of a tree, adds noise, and updates scores."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ from dpforest.trees.routing import leaves_of_rows
 
 _ROUND_KEY: Final = 16  # key of the first round's draws in a demonstration; earlier questions have smaller keys
 _MOST_ROUTED: Final = 2**23  # largest number of leaf indices in memory: one for each row and tree
-# With fewer rows for each thread, waking a thread in each round takes longer than the thread saves.
+# With fewer rows for each thread, starting threads in each round takes more time than they save.
 _ROWS_OF_A_THREAD: Final = 100_000
 
 
@@ -54,12 +54,12 @@ def boost(
     n_jobs : int
         Number of threads; the result does not depend on it.
     trace : Trace, optional
-        Record that `boost` fills in, for the curator's drawings.
+        Record that `boost` fills in, for the curator's figures.
 
     Returns
     -------
     float64 array of shape (n_leaves, n_scores)
-        Multiples of 1/2**20, so that sums over trees are exact.
+        Values of the leaves: multiples of 1/2**20, so that their sums over trees are exact.
     """
     n, n_leaves, clip = len(rows.y), 2**spec.depth, spec.clip
     scores = np.zeros((n, clip.n_scores), np.int64)
@@ -93,7 +93,7 @@ def boost(
 def _leaf_of_rows(trees: Trees, domain: Domain, rows: EncodedRows, n_jobs: int) -> Iterator[np.ndarray]:
     """Yield for each tree the leaf of each row, counted from the tree's first leaf.
 
-    Trees do not depend on earlier rounds, so each pass routes the rows through many trees.
+    Trees do not depend on earlier rounds, so one pass over the rows can route them through many trees.
     """
     trees_in_memory = max(1, _MOST_ROUTED // max(len(rows.y), 1))
     for start in range(0, trees.n_trees, trees_in_memory):
@@ -106,7 +106,7 @@ def _leaf_of_rows(trees: Trees, domain: Domain, rows: EncodedRows, n_jobs: int) 
 def _fill_trace(
     trace: Trace, spec: BoosterSpec, sums: np.ndarray, counts: np.ndarray, moves: np.ndarray, paid: QueryBudget | None
 ) -> None:
-    """Fill the trace: rows in leaves, the class that each leaf favors, and the noise on its sums."""
+    """Fill the trace: number of rows in leaves, the class that each leaf favors, and the noise on gradient sums."""
     trace.counts = counts
     trace.labels = _class_columns(moves).argmax(axis=1).astype(np.uint8)
     if paid is not None:
@@ -116,5 +116,5 @@ def _fill_trace(
 
 
 def _class_columns(values: np.ndarray) -> np.ndarray:
-    """Return a column for each class. With two classes, `values` has only the second; the first is its negative."""
+    """Return a column for each class. With two classes, `values` is the second column, its negative the first."""
     return values if values.shape[1] > 1 else np.concatenate([-values, values], axis=1)

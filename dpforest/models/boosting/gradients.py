@@ -1,13 +1,14 @@
-"""Gradients of the clipped logistic loss, their sums in leaves, and the scores that follow, all as integers.
+"""Gradients of the clipped logistic loss, their sums in leaves, and the scores computed from sums, all as integers.
 
 The gradient of a row has a number for each class: 1 if the row has this class and 0 otherwise, minus the share of the
 class at the row's score. The gradient's norm is clipped to the norm at score 0 (`ClipBound`). So for two classes the
-norm is at most one half, and no misclassified row has a larger gradient than a row at score 0. Gradients are in units
-of 1/1024, scores in units of 1/2**20. Sums of integers are exact in any order. So scores do not depend on the number of
-threads, and everybody who computes scores from the released forest gets the same scores.
+norm is at most one half, and no misclassified row has a larger gradient than a row at score 0. Gradients are integers
+in units of 1/1024, and scores are integers in units of 1/2**20. Sums of integers are exact in any order. So scores do
+not depend on the number of threads, and everybody who computes scores from the released forest gets the same scores.
 
-A gradient uses the row's score rounded to 1/256, so exponentials come from a table. No sum over rows is in floats.
-Float operations within a row run in a fixed order, and IEEE 754 defines their rounding, so all machines agree.
+A gradient is computed from scores that are rounded to 1/256, so its exponentials are looked up in a table. No sum over
+rows uses floats. The float operations for one row run in a fixed order, and IEEE 754 defines their rounding, so all
+machines get the same gradients.
 """
 
 from typing import Final
@@ -18,14 +19,15 @@ from numba import njit
 from dpforest.models.boosting.clip_bound import UNIT, ClipBound
 
 POINT: Final = 20  # binary digits of a score after the point
-_GRID: Final = 8  # number of these digits that a gradient uses
+_GRID: Final = 8  # number of these digits to which a score is rounded for a gradient
 _SHIFT: Final = POINT - _GRID
 _HALF: Final = 1 << (_SHIFT - 1)
-_REACH: Final = 40 << _GRID  # length of the tables: if scores differ by 40 or more, a share is 0
+_REACH: Final = 40 << _GRID  # length of the tables, for scores that differ by less than 40; beyond, a share is 0
 _SHARE: Final = 1 << 30
 LARGEST: Final = 2**39  # largest move of a score, in 1/2**20: about half a million
 
-# Tables over k: the size of a gradient with two classes if the score favors the row's class by k/256; and exp(-k/256).
+# Tables for k = 0, 1, 2, ... The first holds the size of a row's gradient with two classes, in 1/1024, if the row's
+# score is k/256 in favor of its class. The second holds exp(-k/256), in units of 1/_SHARE.
 _OF_TWO: Final = np.rint(UNIT / (1 + np.exp(np.arange(_REACH) / 2**_GRID))).astype(np.int64)  # the last entry is 0
 _EXP: Final = np.rint(_SHARE * np.exp(-np.arange(_REACH) / 2**_GRID)).astype(np.int64)
 
@@ -39,9 +41,9 @@ def next_sums(
     clip: ClipBound,
     weight: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Add the moves of the last round to the rows' scores, then sum the gradients in the next leaves. Curator only.
+    """Add the moves of the last round to the rows' scores, and sum gradients in the next tree's leaves. Curator only.
 
-    One pass over the rows does both. This pass takes most of the time of a round.
+    One pass over the rows does both, because this pass takes most of the time of a round.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ def next_sums(
 
 
 def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
-    """Return the values that the leaves of a round add to scores. They are public if the sums are noisy.
+    """Return the moves: the values that the leaves of a round add to scores. They are public if the sums are noisy.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
     Returns
     -------
     int64 array of the same shape
-        Moves, in 1/2**20. With more than two classes, each leaf's mean over classes is subtracted. This changes no
+        Moves, in 1/2**20. With more than two classes, each leaf's mean over classes is subtracted, which changes no
         class share.
     """
     n_scores = sums.shape[1]
@@ -93,12 +95,15 @@ def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
     return np.clip(np.rint(sums * step), -LARGEST, LARGEST).astype(np.int64)
 
 
-# Requires  |scores| < 2**49 after the move, y of 0 or 1, and a table that starts at UNIT/2, never rises, and ends in 0.
-# Ensures   each row adds a whole number between -UNIT/2 and UNIT/2 to one sum. The number depends only on the row's
-#   label and score. The index is cut to 0..last, so the row adds plus or minus an entry of the table, and all entries
-#   are in 0..UNIT/2. A score on the wrong side gets entry 0: its gradient is clipped to the value at score 0.
-# With weights, the row adds plus or minus floor(entry * weight / 64) <= 16 * entry * weight / 1024. The weights of a
-#   person's rows sum to at most 1024, so all rows of a person add at most 16 * UNIT/2 together.
+# Claim: each row adds a whole number from -UNIT/2 to UNIT/2 to one sum, and this number depends only on the row's label
+# and score.
+# Conditions: |scores| < 2**49 after the moves are added, y is 0 or 1, and the table `of_two` starts with UNIT/2, never
+# rises, and ends with 0.
+# Proof: the index into the table is clamped to 0..last. So the row adds plus or minus an entry of the table, and all
+# entries are in 0..UNIT/2. If the score favors the wrong class, the index is 0, so the gradient is clipped to its value
+# at score 0.
+# With weights, the row adds plus or minus floor(entry * weight / 64), which is at most 16 * entry * weight / 1024. The
+# weights of a person's rows sum to at most 1024. So all rows of a person together add at most 16 * UNIT/2.
 @njit(nogil=True, cache=True)
 def _next_of_two(scores, before, moves, leaf, y, weight, of_two, sums):
     last = of_two.size - 1
@@ -127,44 +132,54 @@ def _next_of_many(scores, before, moves, leaf, y, weight, exp, is_l2, bound, sum
             sums[leaf[i], c] += q
 
 
-# Proof that no gradient of k classes exceeds its clip in `gradient_of`. u = 2**-53 is the rounding error of a double.
+# Proof that `gradient_of` writes no gradient above its clip. There are k classes, `sum` is over the classes, and
+# u = 2**-53 is the largest relative rounding error of an operation with doubles.
 #
-# Requires  2 <= k <= 50 (only k >= 3 uses this function; two classes have one score and a table), 0 <= label < k,
-#   |scores| < 2**49, as each of at most 1,000 rounds moves a score by LARGEST = 2**39 at most,
-#   exp[0] = 2**30 >= exp[j] >= 0, and
-#   bound = UNIT**2 * (k-1) if is_l2, else 2 * UNIT * (k-1): `ClipBound.times_classes` for k >= 3.
-# Ensures   k * sum(out**2) <= bound if is_l2, else k * sum(|out|) <= bound, exactly;
-#   0 <= out[label] <= UNIT, and -UNIT <= out[c] <= 0 for the others; `out` is a function of label and scores alone,
-#   as every entry of `raw` and `out` is written before it is read.
+# Conditions:
+# - 2 <= k <= 50 and 0 <= label < k. (The function is used only for k >= 3; `_next_of_two` serves two classes.)
+# - |scores| < 2**49. This holds because each of at most 1,000 rounds moves a score by at most LARGEST = 2**39.
+# - exp[0] = 2**30, and 0 <= exp[j] <= 2**30 for every j.
+# - bound = UNIT**2 * (k-1) if is_l2, else 2 * UNIT * (k-1). This is `ClipBound.times_classes` for k >= 3.
 #
-# 1. Every operation is defined. top - score + _HALF lies in [0, 2**51], so int64 holds it and at >= 0. The class with
-#    the top score adds exp[0], so 2**30 <= total < 2**36: nothing is divided by 0, and doubles hold e = out[c] and
-#    total exactly. As 0 <= e <= total, the rounded e/total lies in [0, 1], raw[label] in [0, 1], and the other raw in
-#    [-1, 0]. Where size > most > 0, most/size < 1, and neither rounding nor the root lifts it above 1. So
-#    0 < shrink <= 1 and |raw * shrink| <= 1. The product with UNIT, a power of 2, is exact. So `trunc` gives
-#    |out| <= UNIT with the sign of raw, or 0.
-# 2. The bound holds exactly. At the comparison, `whole` is sum(out**2), or sum(|out|), in whole numbers. If k * whole
-#    exceeds the bound, `out` becomes 0, which satisfies the bound. So the bound does not depend on step 3.
-# 3. The bound is never exceeded. Let M = (k-1)/k, or 2(k-1)/k. Let S be the exact sum of raw**2, or |raw|. `most` is M
-#    rounded once: bound and its divisor are whole numbers below 2**53, and their quotient is M. Nothing underflows:
-#    where raw is not 0, |raw| >= 2**-36, as e and total - e are whole and total < 2**36. Each term of `size` is
-#    rounded k times at most. So S <= size / (1-u)**k and most <= M * (1+u).
-#    Without shrinking, |out| <= UNIT * |raw| and size <= most. So sum(out**2) <= UNIT**2 * M * (1+u) / (1-u)**k.
-#    Else shrink**2 <= most/size * (1+u)**3, and rounding raw * shrink adds a factor 1+u, squared (1+u)**2. So
-#    sum(out**2) <= UNIT**2 * S * most/size * (1+u)**5 <= UNIT**2 * M * (1+u)**6 / (1-u)**k. Truncation adds nothing.
-#    For sum(|out|), the same holds with fewer factors. The sums are below UNIT**2 * M * (1 + 60u) and
-#    UNIT * M * (1 + 60u). So k * whole < bound * (1 + 60u) < bound + 1, since bound < 2**26. As k * whole and bound
-#    are whole numbers, k * whole <= bound.
+# Claims:
+# - k * sum(out**2) <= bound if is_l2, else k * sum(|out|) <= bound. This holds exactly, in spite of rounding.
+# - 0 <= out[label] <= UNIT, and -UNIT <= out[c] <= 0 for every other class c.
+# - `out` depends only on label and scores, because every entry of `raw` and `out` is written before it is read.
 #
-# Accuracy: raw[label] errs by 2u at most, the others by u in sum. So `size`, where it matters, errs by less than
-#    (k+12)u of itself, and UNIT * raw * shrink by less than UNIT * (k+18)u < 2**-36. So `out` is the exact gradient,
-#    clipped and truncated, unless that lies within 2**-36 of a whole number; then it may be off by 1.
+# 1. Every operation is defined, and the second claim holds. The number top - score + _HALF is in [0, 2**51], so it fits
+#    into int64, and at >= 0. Each class adds at most 2**30 to `total`, and the class with the top score adds exactly
+#    exp[0] = 2**30. So 2**30 <= total < 2**36. Therefore nothing is divided by 0, and doubles represent total and
+#    e = out[c] exactly. Because 0 <= e <= total, the rounded quotient e/total is in [0, 1]. So raw[label] is in [0, 1],
+#    and raw[c] is in [-1, 0] for every other class c. If size > most > 0, then most/size < 1, and neither rounding nor
+#    the square root makes it larger than 1. So 0 < shrink <= 1 and |raw * shrink| <= 1. The product with UNIT is exact,
+#    because UNIT is a power of 2. So `trunc` returns a number that is at most UNIT in absolute value, and that is 0 or
+#    has the sign of raw.
+# 2. The first claim holds. When `whole` is compared with the bound, it is sum(out**2) or sum(|out|), computed in
+#    integers. If k * whole exceeds the bound, the function sets `out` to 0, which satisfies the bound. So the claim
+#    does not depend on step 3.
+# 3. In fact, k * whole never exceeds the bound. Let M = (k-1)/k if is_l2, else M = 2(k-1)/k. Let S be the sum of raw**2
+#    if is_l2, else of |raw|, without rounding. The variable `most` is M, rounded once, because it is the quotient of
+#    two integers below 2**53 that are represented exactly. Nothing underflows: e and total - e are integers and
+#    total < 2**36, so |raw| >= 2**-36 if raw is not 0. Each term of `size` is rounded at most k times. So
+#    S <= size / (1-u)**k and most <= M * (1+u).
+#    Case without shrinking: |out| <= UNIT * |raw| and size <= most. So sum(out**2) <= UNIT**2 * M * (1+u) / (1-u)**k.
+#    Case with shrinking: shrink**2 <= most/size * (1+u)**3. Rounding changes raw * shrink by a factor of at most 1+u,
+#    and so its square by at most (1+u)**2. Truncation does not increase |out|. So
+#    sum(out**2) <= UNIT**2 * S * most/size * (1+u)**5 <= UNIT**2 * M * (1+u)**6 / (1-u)**k.
+#    For sum(|out|), the same steps give a bound with fewer factors. So for k <= 50, sum(out**2) is less than
+#    UNIT**2 * M * (1 + 60u), and sum(|out|) is less than UNIT * M * (1 + 60u). So k * whole < bound * (1 + 60u), which
+#    is less than bound + 1, because bound < 2**26. Because k * whole and bound are integers, k * whole <= bound.
+#
+# Accuracy: the error of raw[label] is at most 2u, and the errors of all other entries of raw sum to at most u. If
+#    size > most, the relative error of `size` is therefore less than (k+12)u, and the error of UNIT * raw * shrink is
+#    less than UNIT * (k+18)u < 2**-36. So `out` is the exact gradient, clipped and truncated, with one exception: if an
+#    entry of the exact clipped gradient is within 2**-36 of a whole number, the entry of `out` may be wrong by 1.
 @njit(nogil=True, cache=True)
 def gradient_of(label, scores, exp, is_l2, bound, raw, out):
-    """Write the gradient of one row to `out`, int64 (k,), for k > 2 classes: in 1/1024, rounded toward 0.
+    """Write the gradient of one row to `out`, int64 (k,), for k > 2 classes: in 1/1024, clipped and rounded toward 0.
 
-    The gradient never exceeds its clip; the proof is above. `bound` is k times the clip (`ClipBound.times_classes`).
-    `raw`, float64 (k,), is scratch space.
+    The proof above shows that the gradient never exceeds its clip. `bound` is k times the clip
+    (`ClipBound.times_classes`). `raw`, float64 (k,), is scratch space.
     """
     k = scores.size
     top = scores.max()

@@ -1,9 +1,11 @@
 """Public rule that chooses the number of rounds, the depth of trees and the total step from rows, classes and budget.
 
-Let each tree have L leaves, let τ be the total step, and let s be the signal of the rule. After all T rounds, the
-standard deviation of the noise on a score is about k τ L / s, where k is a constant. So the rule lets τ L grow as s
-does. For Gaussian noise, s does not depend on T; for Laplace noise, s falls as 1/√T. docs/ACCURACY.md names the tables
-on which the rule was fitted.
+Let there be n rows and T rounds, and let σ be the standard deviation of the noise on a gradient sum. The rule uses the
+signal s = n √T / σ, or 0.6 of it if there are more than two classes. Let each tree have L leaves, and let τ be the
+total step, which is the sum of the steps of all rounds. After all rounds, the standard deviation of the noise on a
+score is proportional to τ L / s. So the rule makes τ L proportional to s. With Gaussian noise, σ grows as √T, so s does
+not depend on T. With Laplace noise, σ grows as T, so s falls as 1/√T. docs/ACCURACY.md names the tables on which the
+rule was fitted.
 """
 
 import math
@@ -14,7 +16,7 @@ from dpforest.models.boosting.clip_bound import ClipBound
 MOST_ROUNDS: Final = 1_000
 MOST_DEPTH: Final = 8
 MOST_STEP: Final = 100.0
-_FEW_ROUNDS: Final = 300  # least number of rounds with Gaussian noise, and largest number with Laplace noise
+_FEW_ROUNDS: Final = 300  # smallest number of rounds with Gaussian noise, and largest with Laplace noise
 _ROW_ROUNDS: Final = 3e8  # largest product of rows and rounds above 300 rounds, to limit the time of a fit
 
 

@@ -1,4 +1,4 @@
-"""Boosting: weight the rows for each tree. A `BoostMechanism` chooses the tree's splits, leaves and coefficient."""
+"""Boosting: compute the row weights of each tree. A `BoostMechanism` chooses its splits, leaves and coefficient."""
 
 import math
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class BoostMechanism(Protocol):
         """Return the candidate that splits each node of a level, or -1 if a node is not split."""
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the values of the leaves, and the tree's coefficient β. A leaf adds β times its value to the score.
+        """Return what each leaf adds to the score, which is β times the leaf's value, and the tree's coefficient β.
 
         `table` holds the true class weights of the leaves, in 1/1024.
         """
@@ -41,7 +41,10 @@ class BoostMechanism(Protocol):
 
 @dataclass(frozen=True)
 class Boosted:
-    """The trees that add to one score: chosen candidates, values of leaves, β, bounds on weights, and leaves of rows.
+    """The trees that add to one score, with what `boost` computed for each tree.
+
+    For each tree, `chosen` holds the candidates at its nodes, `values` the values of its leaves times β, `betas` its β,
+    `bounds` the bound on row weights, and `nodes` the leaf of each row.
 
     `tables` holds the true class weights of the leaves. `traces` is empty unless `boost` gets ``trace=True``.
     """
@@ -65,7 +68,7 @@ def boost(
     trace: bool,
     of_unit: np.ndarray | None = None,
 ) -> Boosted:
-    """Run the algorithm "Mα-boost" (Nock and Henecka 2020), with margins stored instead of weights.
+    """Run the algorithm "Mα-boost" (Nock and Henecka 2020). Store rows' scores, and compute their weights from scores.
 
     Parameters
     ----------
@@ -94,7 +97,8 @@ def boost(
     score, reach = np.zeros(len(bins)), 0.0
     grown = Boosted([], [], [], [], [], [], [])
     for tree in range(spec.n_trees):
-        # The trees released so far bound every weight. The bound is public, because these trees are public.
+        # The trees that are released so far bound every score, and so every weight. This bound is public, because these
+        # trees are public.
         bound = min(UNIT, math.ceil(UNIT * float(link.inverse_link(reach))))
         weight = np.minimum(np.rint(UNIT * link.inverse_link(-sign * score)).astype(np.int64), bound)
         if of_unit is not None:  # rounded down, so the rows of a person weigh at most `bound` together

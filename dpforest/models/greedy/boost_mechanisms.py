@@ -1,4 +1,4 @@
-"""Choose the splits and leaves of a booster: certified (also in a demo), as published, or exact (without privacy)."""
+"""Mechanisms that choose splits and leaves of a booster: certified, as published, or exact (without privacy)."""
 
 from fractions import Fraction
 
@@ -24,7 +24,7 @@ class _BoostMechanism:
     def start_tree(self, number: int, weight_bound: int) -> None:
         """See `BoostMechanism`."""
         self.alphas, self.bound, self.number = [], weight_bound, number
-        self.key = (self._first_key + number) * 64  # in a demonstration, each tree has 64 keys for its draws
+        self.key = (self._first_key + number) * 64  # in a demonstration, the draws of each tree have 64 separate keys
 
     def beta_of(self, values: np.ndarray, table: np.ndarray) -> float:
         """Return β = (a/n) Σ w y h(x), for the step a and the number of rows n.
@@ -44,7 +44,8 @@ class CertifiedBoostMechanism(_BoostMechanism):
     ) -> None:
         super().__init__(spec, first_key)
         self._paid, self._source = query_budgets, source
-        # Noisy error at each level: of this tree for "noisy", of the previous tree for "carried".
+        # Noisy error of a tree after each level: of this tree if `alpha` is "noisy", of the previous tree if it is
+        # "carried".
         self._errors: list[float] = []
 
     def start_tree(self, number: int, weight_bound: int) -> None:
@@ -73,10 +74,10 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return chosen
 
     def _alpha(self, level: int, histogram: np.ndarray, candidates: Candidates) -> float:
-        """Return α of a level: public (`BoostSpec.scheduled`), or a tree's noisy error divided by its root's error.
+        """Return α of a level: a public number (`BoostSpec.scheduled`), or a tree's noisy error divided by its root's.
 
-        The tree is the present tree if `alpha` is "noisy", and the previous tree if `alpha` is "carried". From level to
-        level, α never rises.
+        The error is that of the present tree if `alpha` is "noisy", and that of the previous tree if `alpha` is
+        "carried". In both cases, α does not rise from one level to the next.
         """
         if self.spec.queries_calibration:
             error = tree_error(node_tables(histogram, candidates))
@@ -117,7 +118,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return np.concatenate(parts) * limit
 
     def _noisy_values(self, shares: np.ndarray, width: int, place: int) -> np.ndarray:
-        """Round numbers from -1 to 1 to a grid, add noise for a sensitivity of `width` steps, and clamp to -1 to 1."""
+        """Round numbers in [-1, 1] to a grid, add noise for a sensitivity of `width` steps, and clamp to [-1, 1]."""
         steps = np.rint(shares * VALUE_STEPS).astype(np.int64) + VALUE_STEPS
         noisy = noisy_table(
             steps[:, None], width, self._paid["leaves"], self._source, key=(self.key + 31) + (place << 20)
@@ -127,12 +128,12 @@ class CertifiedBoostMechanism(_BoostMechanism):
     def _noisy_beta(self, values: np.ndarray, table: np.ndarray) -> float:
         """Return β with separate noise.
 
-        The leaf values are already released. So one row changes the sum in β by at most W M, where W bounds the weights
-        and M bounds the leaf values.
+        The leaf values are released before β, so they do not change with the row. So one row changes the sum in β
+        (`beta_of`) by at most W M, where W bounds the weights and M bounds the leaf values.
         """
         most, n = self.spec.max_leaf, self.spec.n_bound
         steps = int(np.rint(float(values / most @ (table[:, 1] - table[:, 0])) / GRAIN))
-        shift = n * UNIT // GRAIN  # makes the number before noise at least 0; subtracted below
+        shift = n * UNIT // GRAIN  # added so that the number before noise is at least 0; subtracted below
         width = self.bound // GRAIN + 2
         noisy = noisy_table(
             np.array([[steps + shift]], np.int64), width, self._paid["beta"], self._source, key=self.key + 30
@@ -143,7 +144,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
 
 
 class ExactBoostMechanism(_BoostMechanism):
-    """Mechanism without privacy: best candidates, true leaves, true β, and an α that is calibrated for every split."""
+    """Mechanism without privacy: best candidates, true leaves and β, and an α that is computed anew for each split."""
 
     def split(
         self, level: int, histogram: np.ndarray, allowed: np.ndarray, candidates: Candidates, trace: TreeTrace | None
@@ -191,7 +192,7 @@ class ExactBoostMechanism(_BoostMechanism):
         return int(pmf[0].argmax())
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return true values and β, with the largest absolute value in the tree as M."""
+        """Return the values of the leaves and β without noise. M is the largest absolute value in the tree."""
         values = leaf_link(table, self.spec.alpha_link)
         largest = float(np.abs(values).max())
         if largest == 0:
@@ -236,8 +237,8 @@ class PublishedBoostMechanism(ExactBoostMechanism):
         """Return noisy values and β: apply the link, add Laplace noise, and then clamp to [-M, M].
 
         The scale of the noise is 2 M T 2^d / (β_pred ε), for M = `max_leaf`, T trees of depth d, and the share β_pred
-        of ε for leaves. The noise is too small for values before the clamp (gap G4 of docs/PAPERS.md). If `beta` is
-        "folded", the noise and the clamp are for β times the value.
+        of ε for leaves. This noise is too small, because it is added before the clamp, when values may exceed M (gap G4
+        of docs/PAPERS.md). If `beta` is "folded", the noise and the clamp are for β times the value.
         """
         spec, most = self.spec, self.spec.max_leaf
         generator = np.random.default_rng((self._seed, self.key + 31))
@@ -256,7 +257,7 @@ class PublishedBoostMechanism(ExactBoostMechanism):
 
 
 def published_leaf_scale(spec: BoostSpec, epsilon: float) -> float:
-    """Return the scale of the paper's noise on a leaf value, if leaves divide the budget evenly."""
+    """Return the scale of the paper's noise on a leaf value. In the paper, leaves divide the budget evenly."""
     share = (1 - spec.tree_share) * (1 - QUERY_SHARE if spec.beta == "laplace" else 1)
     return 2 * spec.max_leaf * spec.n_trees * 2**spec.depth / (float(share) * epsilon)
 

@@ -20,12 +20,13 @@ from dpforest.trees.split_scores import UNIT
 CALIBRATIONS = ("noisy", "carried", "schedule", "published")
 LEAVES = ("counts", "range", "published")
 BETAS = ("post", "one", "laplace", "folded", "published")
-DECAY = 0.7  # factor of α from one level to the next in the public schedule
+DECAY = 0.7  # factor of α from one level to the next, if alpha="schedule"
 QUERY_SHARE = Fraction(1, 10)  # share of a tree's leaf budget that beta="laplace" takes
 VALUE_STEPS = 1024  # steps from 0 to M, for leaf values with noise (leaf="range" and beta="folded")
-LEAST_SHARE = 1e-4  # the paper's ζ: smallest distance of a posterior from 0 and 1
-GRAIN = 16  # grid step, in 1/1024 of weight, for coefficients with noise (beta="laplace")
-# Allowed values of `beta` for each `leaf`: "post" needs noisy tables, "folded" adds noise to β h(λ) in each leaf.
+LEAST_SHARE = 1e-4  # the paper's ζ: class shares in leaves are clipped to ζ..1 - ζ
+GRAIN = 16  # grid step of sums of weights in a noisy β (beta="laplace"), in 1/1024
+# Allowed values of `beta` for each value of `leaf`. "post" computes β from noisy class weights, so it needs
+# leaf="counts". "folded" adds noise to β times a leaf's value, so it needs noise on values.
 FITTING = {
     "counts": ("post", "one", "laplace"),
     "range": ("one", "laplace", "folded"),
@@ -91,7 +92,7 @@ class BoostSpec:
         if self.beta not in FITTING[self.leaf]:
             choices = ", ".join(map(repr, FITTING[self.leaf]))
             raise ValueError(f"beta={self.beta!r} cannot be combined with leaf={self.leaf!r}; choose one of {choices}")
-        if self.as_published:  # the certificate lists only the gaps of the paper's choices
+        if self.as_published:  # the certificate explains gaps only of the paper's choices
             if self.leaf != "published":
                 raise ValueError(f"leaf={self.leaf!r} is not the paper's choice; use it with mode='certified' only")
         else:
@@ -116,7 +117,7 @@ class BoostSpec:
 
     @property
     def step(self) -> float:
-        """The paper's step a, a number from (α / M²) (1 - π) to (α / M²) (1 + π)."""
+        """The paper's step a: `step_factor` times α / M²."""
         return self.step_factor * self.alpha_link / self.max_leaf**2
 
     @property
@@ -132,11 +133,14 @@ class BoostSpec:
     def split_sensitivity(self) -> Fraction:
         """Sensitivity in the ledger: the largest change, in rows, of a split's score by a row of weight 1.
 
-        With a unit, it is the largest sum of changes over all nodes of the last level by a person of weight 1.
+        With a unit of privacy: a person may change scores in several nodes. The result is the largest sum of these
+        changes over all nodes of the last level, for a person of weight 1.
         """
-        alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)  # a calibration yields any α
+        # The α of a calibration may be any number from 0 to 1. `width_of` is linear in α, so the ends are enough.
+        alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)
         most = max(self.width_of(self.depth - 1, round(UNIT * alpha)) for alpha in alphas)
-        return Fraction(math.ceil(Fraction(2 * most, UNIT**2)))  # scores are half of the paper's, in units of 2^-20
+        # `most` counts steps of 2^-20. The paper's scores, which the ledger states, are twice as large as ours.
+        return Fraction(math.ceil(Fraction(2 * most, UNIT**2)))
 
     def width_of(self, level: int, alpha: int, weight: int = UNIT) -> int:
         """Return the sensitivity of the scores of a level, in the grid steps of `split_scores`."""
@@ -145,7 +149,7 @@ class BoostSpec:
         return split_scores.sensitivity("m-alpha", self.n_bound, alpha=alpha, weight=weight)
 
     def scheduled(self, level: int) -> float:
-        """Return the public α of a level. For "schedule", and for the first tree of "carried", it is 0.7 ** level."""
+        """Return the public α of a level. For "schedule", and in the first tree for "carried", it is 0.7 ** level."""
         if isinstance(self.alpha, tuple):
             return self.alpha[level]
         return DECAY**level if isinstance(self.alpha, str) else float(self.alpha)
@@ -153,8 +157,8 @@ class BoostSpec:
     def charge(self, ledger: Ledger, epsilon: Fraction) -> dict[str, QueryBudget]:
         """Charge all queries of the trees in advance (docs/PRIVACY.md). Return their budgets, by kind of query.
 
-        The costs of these queries and of the preparation sum to epsilon. Levels and trees read the same rows one after
-        another. Nodes of a level read disjoint rows.
+        The costs of these queries and of the preparation sum to epsilon. All levels and trees read the same rows, so
+        their costs add up. The nodes of a level have disjoint rows, so a level costs no more than one node.
         """
         epsilon *= self.preparation.left
         each, n_levels = epsilon / ledger.rows / self.n_scores / self.n_trees, self.n_trees * self.n_scores * self.depth
@@ -175,7 +179,8 @@ class BoostSpec:
         if self.beta == "laplace":
             beta = leaves * QUERY_SHARE
             paid["beta"] = pay("coefficient β of each tree", "discrete-laplace", 1, beta, n_trees)
-        # With "folded", each value contains β, which depends on all leaves of the tree, so the values are not disjoint.
+        # With "folded", each value contains β, which depends on all leaves of the tree. So one row may change all
+        # values, and the leaves divide the budget.
         n_parts = 2**self.depth if self.beta == "folded" else 1
         what = "class weights" if self.leaf == "counts" else "values"
         leaf = (leaves - beta) / n_parts

@@ -62,22 +62,23 @@ class BoostedForestClassifier(GreedyClassifier):
     alpha_link : float or None, default=None
         α of leaf values and row weights, above 0. None: `alpha` if it is a number above 0, otherwise 1.
     max_leaf : float or None, default=None
-        Public bound M on the absolute value of a leaf, before β. None: 2; as published, 10.
+        Public bound M on the absolute value of a leaf, before it is multiplied by the tree's coefficient β. None: 2; as
+        published, 10.
     step_factor : float, default=1.0
-        Public factor of the paper's step α/M², between 0 and 2; β is proportional to the step. The paper allows any
-        factor from 1 - π to 1 + π for a constant π below 1, and recommends none of them. The factor has no effect if
-        `beta` is "one".
+        Public factor, between 0 and 2, by which the paper's step α/M² is multiplied; β is proportional to the step. The
+        paper allows any factor from 1 - π to 1 + π for a constant π below 1, and recommends no value. The factor has no
+        effect if `beta` is "one".
     leaf : {"counts", "range", "published"} or None, default=None
         Where noise is added. "counts" (default in certified mode): to the two class weights of a leaf. "range": to the
-        value of a leaf, which `max_leaf` bounds. "published" (default as published): to the value of a leaf, and the
-        leaves divide the budget, although their rows are disjoint.
+        value of a leaf, which `max_leaf` bounds. "published" (default as published): to the value of a leaf, as in the
+        paper, where the leaves divide the budget although no row is in two leaves.
     beta : {"post", "one", "laplace", "folded", "published"} or None, default=None
         Coefficient β of a tree. "post": computed from the noisy leaves. "one" (default if `leaf` is "counts"): β is 1.
-        "laplace" (default if `leaf` is "range"): with separate noise. "folded": leaf values are multiplied by β before
-        they get noise. "published" (default as published): exact, which is not private.
+        "laplace" (default if `leaf` is "range"): Laplace noise is added to β. "folded": leaf values are multiplied by β
+        before noise is added to them. "published" (default as published): β has no noise, so it is not private.
     shrink : bool or None, default=None
-        Whether to shrink the noisy leaves of leaf="counts" toward 0, as if each leaf contained a further weight of two
-        noise scales. None: True in certified mode, otherwise False.
+        Whether to shrink noisy leaf values toward 0, if leaf="counts". Values are computed as if each leaf had an
+        additional weight of two noise scales, half of it in each class. None: True in certified mode, otherwise False.
     tree_share : float, default=0.5
         Share of epsilon for splits (the paper's β_tree); the rest is for leaves.
     calibration_share : float, default=0.05
@@ -176,7 +177,7 @@ class BoostedForestClassifier(GreedyClassifier):
         )
 
     def scores_of(self, domain: Domain) -> int:
-        """Return the number of boosters: one for two classes, otherwise one for each class."""
+        """Return the number of boosters: one for two classes, otherwise one for each class. Each adds to one score."""
         return 1 if domain.n_classes == 2 else domain.n_classes
 
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
@@ -243,7 +244,7 @@ class BoostedForestClassifier(GreedyClassifier):
         n_classes: int,
         paid: dict[str, QueryBudget],
     ) -> None:
-        """Fill the trace for drawings: rows in leaves, class weights from which leaf values follow, and the noise."""
+        """Fill the trace for figures: rows in leaves, the class weights that determine leaf values, and the noise."""
         trace.trees = [tree for booster in grown for tree in booster.traces]
         n_places = 2**spec.depth
         counts = [rows.counted(node, n_places, n_classes) for booster in grown for node in booster.nodes]
@@ -260,10 +261,10 @@ class BoostedForestClassifier(GreedyClassifier):
         else:
             scale = 2 * spec.max_leaf / float(paid["leaves"].epsilon_each)
         true_values = leaf_link(tables, spec.alpha_link)
-        if not spec.as_published:  # as published, the clamp follows the noise
+        if not spec.as_published:  # as published, values are clamped after noise is added
             true_values = np.clip(true_values, -spec.max_leaf, spec.max_leaf)
         tree = place // n_places
-        if spec.beta == "folded":  # the noise is on β h, whose bound is a M² W instead of M
+        if spec.beta == "folded":  # noise is added to β h, here divided by a M W, so that its bound is M
             beta = np.bincount(tree, true_values * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound
             true_values = true_values * beta / (spec.max_leaf * bounds)
         trace.noise = ValueNoise(tables, true_values, np.full(len(true_values), scale))

@@ -40,11 +40,12 @@ class SplitSelector:
     criterion : str
         Score of a split (`split_scores`).
     n_bound : int
-        Public bound on the number of rows or persons, for `split_scores.sensitivity` or `unit_sensitivity`.
+        Public bound on the number of rows (with a unit of privacy: of persons), on which the sensitivity of scores
+        depends (`split_scores`).
     stages : sequence of QueryBudget
-        One budget: the split is drawn among all candidates. Two budgets (the multinomial forest): first a feature is
-        drawn, by the score of its best candidate, and then one of the candidates of this feature. No budget: the best
-        candidate is taken, without privacy.
+        Budgets of the draws. With one budget, the split is drawn among all candidates. With two budgets (the
+        multinomial forest), first a feature is drawn, by the score of its best candidate, and then one of this
+        feature's candidates. With no budget, the best candidate is taken, without privacy.
     source : SecretSource or DemoSource
         Fresh entropy selects the exact sampler; a seed selects the fast simulator.
     key : int
@@ -53,9 +54,9 @@ class SplitSelector:
         Whether to stretch the scores of each node to the range from 0 to 1, as the paper of the multinomial forest
         does. One row can then change any score from 0 to 1, so more rows do not make the draw more accurate.
     trace : TreeTrace or None
-        Record of the probabilities of the drawn splits, for the curator's drawings.
+        Record of the probabilities of the drawn splits, for the curator's figures.
     count_unit : {1, 1024}
-        Largest amount that a row, or a person if there is a unit of privacy, adds to a histogram.
+        Largest amount that a row or, with a unit of privacy, a person adds to a histogram.
     n_classes : int
         Number of classes.
     """
@@ -120,6 +121,7 @@ def best_by_feature(scores: np.ndarray, allowed: np.ndarray, candidates: Candida
     """Return each feature's best allowed score, and whether it has an allowed candidate, both (n_nodes, n_features).
 
     If one row changes every score by an amount in an interval, it changes the maxima by amounts in the same interval.
+    So draws among scores and draws among maxima need the same noise.
     """
     first = candidates.first
     with_candidates = np.flatnonzero(np.diff(first))

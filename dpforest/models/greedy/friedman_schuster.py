@@ -53,7 +53,8 @@ class TreeSpec:
     def split_sensitivity(self) -> Fraction:
         """Sensitivity in the ledger: the largest change, in rows, of a split's score by one row.
 
-        With a unit, it is the largest sum of changes, in persons, over all nodes of the last level by one person.
+        With a unit of privacy: one person may change scores in several nodes. The result is the largest sum of these
+        changes, in persons, over all nodes of the last level.
         """
         if self.count_unit == 1:
             most = sensitivity(self.criterion, self.n_bound)
@@ -62,7 +63,7 @@ class TreeSpec:
         return Fraction(round(10 * most / UNIT), 10)
 
     def charge(self, ledger: Ledger) -> tuple[QueryBudget, QueryBudget] | None:
-        """Charge the ledger for splits and leaves. Return one budget for each, or None without privacy."""
+        """Charge the ledger for splits and leaves. Return a budget for each of the two, or None without privacy."""
         if self.epsilon is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
             return None
@@ -122,9 +123,9 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     References
     ----------
-    A. Friedman, A. Schuster, "Data mining with differential privacy" (2010), section 4. Two parts are not from the
-    paper (docs/PAPERS.md): the division of the budget, and the halved cost of a split if a further row can only lower
-    the scores.
+    A. Friedman, A. Schuster, "Data mining with differential privacy" (2010), section 4. Two parts of certified mode are
+    not from the paper (docs/PAPERS.md): the division of the budget, and the cost of a split. This cost is half of the
+    paper's, because an added row can only lower scores.
 
     Examples
     --------
@@ -170,7 +171,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             n_classes=n_classes,
         )
         candidates, bins, y, weights = rows.candidates, rows.bins, rows.y, rows.weights
-        root = None  # a release computes the root from its rows
+        root = None  # a release computes the root histogram from its rows
         if isinstance(source, DemoSource):
             root = rows.once(("root",), lambda: root_histogram(candidates, bins, y, weights, n_classes))
         chosen, node = grow_tree(
@@ -213,7 +214,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     @property
     def most_depth(self) -> int:
-        """Largest depth of the complete trees that a fit grows. As published, trees are not complete, and it is 1."""
+        """Largest depth of the complete trees that a fit grows; 1 as published, where trees are not complete."""
         return 1 if self.mode == "as_published" else super().most_depth
 
     @property
@@ -226,7 +227,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     @property
     def _hides_rows(self) -> bool:
-        return self.epsilon is not None  # also as published: the paper needs a bound too
+        return self.epsilon is not None  # also as published, because the paper's draws need a bound too
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> TreeSpec | PublishedTreeSpec:
         depth, bound = int(self._shape(domain, preparation)[1]), self._row_bound(n_rows)

@@ -23,7 +23,7 @@ MOST_CELLS = 2**27  # largest number of cells in the histograms of a level: a gi
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BinnedRows(EncodedRows):
-    """Encoded rows and their bins. Candidates for splits lie between bins.
+    """Encoded rows and their bins. Cuts of numeric attributes lie between bins.
 
     Attributes
     ----------
@@ -86,13 +86,14 @@ class GreedyClassifier(DataDependentClassifier):
         n_given: int | None = None,
         units: Units | None = None,
     ) -> BinnedRows:
-        """Return the rows in the bins of this forest; parameters as in `DataDependentClassifier.encode`."""
+        """Return the rows with their bins. The parameters are those of `DataDependentClassifier.encode`."""
         return bin_rows(domain, X, y, row_ids, int(self.n_bins), n_given=n_given, units=units)
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise every ValueError that the fit could raise, before its first query.
+        """Raise any ValueError of the fit before its first question, so that a fit that fails spends no budget.
 
-        Under add-remove, an error must not depend on the number of rows, so the check plans for 0 rows or for `size`.
+        Under add-remove, an error must not depend on the number of rows. So this method plans a fit on 0 rows, or on
+        `size` rows if `size` is given.
         """
         is_secret = self._prepares and self.neighbors == ADD_REMOVE
         self._preview(domain, 0 if is_secret else n_rows)

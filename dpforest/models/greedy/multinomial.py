@@ -43,9 +43,9 @@ from dpforest.trees.midpoint_trees import IMPURITY, STOPPING, sorted_words
 class MultinomialForestClassifier(GreedyClassifier):
     """Trees whose split features, split values and leaf labels are drawn by the exponential mechanism.
 
-    Each row either grows a tree (structure row) or decides its leaves (estimation row). The temperatures B1, B2 and B3
-    set how strongly the draws of features, values and labels favor the best choice. Each temperature is also the cost
-    of a draw.
+    Each row of a tree either helps to choose its splits (structure row) or its leaf labels (estimation row). The
+    temperatures B1, B2 and B3 set how strongly the draws of features, values and labels favor the best choice. A
+    temperature is also the ε that one draw costs.
 
     Parameters
     ----------
@@ -53,8 +53,9 @@ class MultinomialForestClassifier(GreedyClassifier):
         Privacy budget of the whole forest. None gives the non-private model: best splits and true labels in certified
         mode, or the paper's forest with its temperatures as published.
     n_estimators : int or "auto", default="auto"
-        Number of trees. "auto": 1, which is most accurate; 4 trees rank rows better. As published, "auto" is 10,
-        because each of the paper's 100 trees would have few rows or a small part of epsilon.
+        Number of trees. "auto": 1, which has the highest accuracy; with 4 trees, the predicted shares order rows
+        better. As published, "auto" is 10, because each of the paper's 100 trees would have few rows or a small part of
+        epsilon.
     max_depth : int, "auto" or None, default="auto"
         Depth of all leaves; as published, the largest depth of a leaf. "auto": by a public rule (`models.shape_rules`).
         None: 4. As published, "auto" and None mean the largest depth that is supported, 60.
@@ -64,7 +65,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         Number of bins that divide the public range of a numeric attribute (certified).
     split_score : {"counts", "normalized"}, default="counts"
         "counts" multiplies the impurity decrease by the number of rows, so that more rows make better splits.
-        "normalized" stretches the decreases of each node to the range from 0 to 1, as the paper does.
+        "normalized" stretches the impurity decreases of each node to the range from 0 to 1, as the paper does.
     feature_temperature, value_temperature, label_temperature : float or None, default=None
         Temperatures B1, B2 and B3. In certified mode, their cost must be at most epsilon. If None, the temperature is
         derived from epsilon (see Notes). As published with epsilon=None, None means 10, 10 and infinity.
@@ -77,8 +78,8 @@ class MultinomialForestClassifier(GreedyClassifier):
     min_leaf : int, default=5
         Number k of estimation rows that a leaf needs (as published).
     stopping : {"code", "min_leaf", "reject"}, default="code"
-        When `min_leaf` is applied (as published): as in the authors' code ("code"), before a split is drawn
-        ("min_leaf"), or after it is drawn ("reject").
+        When the rule `min_leaf` is applied (as published): as in the authors' code ("code"), before a split is drawn
+        ("min_leaf"), or after a split is drawn ("reject").
     impurity : {"gini", "entropy"}, default="gini"
         Impurity that splits reduce (as published). In certified mode, splits reduce Gini impurity, whose sensitivity
         needs no bound on the number of rows.
@@ -95,10 +96,10 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     Notes
     -----
-    A tree of depth d costs max(d (B1 + B2), B3), because a row either grows the tree or decides its leaves. Let ε_tree
-    be the budget of a tree: epsilon minus the amount that the fit spends before trees grow, divided by `n_estimators`
-    if trees share rows, and halved under replace-one. In certified mode, None means B1 = B2 = ε_tree / (2 d) and
-    B3 = ε_tree.
+    A tree of depth d costs max(d (B1 + B2), B3), because a row affects either the splits or the labels, not both. Let
+    ε_tree be the budget of a tree: epsilon minus the amount that the fit spends before trees grow, divided by
+    `n_estimators` if every row is in every tree, and divided by 2 under replace-one. In certified mode, None means B1 =
+    B2 = ε_tree / (2 d) and B3 = ε_tree.
 
     References
     ----------
@@ -142,7 +143,7 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     @property
     def most_depth(self) -> int:
-        """Largest depth of the complete trees that a fit grows. As published, trees are not complete, and it is 1."""
+        """Largest depth of the complete trees that a fit grows; 1 as published, where trees are not complete."""
         if self.mode == "as_published":
             return 1
         return DEFAULT_DEPTH if self.max_depth is None else super().most_depth
@@ -150,8 +151,9 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
         """Return the preparation. If the user sets temperatures, the fit does not ask for the scale.
 
-        These temperatures must cost at most what is left of ε. If the fit spent a share of ε on the scale, the noisy
-        number of rows would decide whether there is an error.
+        The cost of these temperatures must not exceed what is left of ε. The noisy number of rows decides whether a fit
+        spends a share of ε on the scale. So if the fit could do this, the noise would decide whether the temperatures
+        are too high, and the fit could fail after it has spent budget.
         """
         preparation = super()._preparation(domain, n_rows)
         by_rule = self.scale_share == AUTO and any(value is not None for value in self._given_temperatures)
@@ -328,12 +330,13 @@ class MultinomialForestClassifier(GreedyClassifier):
 
 
 def _shares(rows: BinnedRows, spec: MultinomialSpec, partition: str, source: SecretSource | DemoSource) -> Shares:
-    """Return the rows that each tree reads. In a sweep, these rows are the same for every ε and depth."""
+    """Return the rows that each tree reads. In a sweep of simulations, they are the same for every ε and depth."""
 
     def draw() -> Shares:
         return share_out(rows.row_ids, spec.n_trees, spec.share, partition, source, rows.units)
 
-    # Draws without a seed belong to this release alone, and shared rows would take too much memory in the memo.
+    # Without a seed, every release needs new draws. With "shared", the rows of all trees would take too much memory in
+    # the memo.
     if isinstance(source, SecretSource) or partition == "shared":
         return draw()
     return rows.once(("shares", source.seed, spec.n_trees, spec.share), draw)

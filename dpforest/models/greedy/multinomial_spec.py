@@ -17,14 +17,14 @@ from dpforest.trees.layout import Trees
 from dpforest.trees.midpoint_trees import grow_midpoint_forest
 
 DEFAULT_DEPTH = 4
-ASSUMED_DEPTH = 10  # depth in the paper's accounting; the paper's trees may be deeper
+ASSUMED_DEPTH = 10  # depth by which the paper divides ε; the paper's trees may be deeper
 MOST_DEPTH = 60  # largest depth of the paper's trees
 NAMES = ("feature_temperature", "value_temperature", "label_temperature")
 
 
 @dataclass(frozen=True)
 class MultinomialSpec:
-    """Temperatures and shape of a certified forest."""
+    """The plan of a certified forest: temperatures, shape, and which rows each tree reads."""
 
     n_trees: int
     depth: int
@@ -100,7 +100,7 @@ class PublishedSpec:
     def grow(
         self, domain: Domain, codes: np.ndarray, y: np.ndarray, words: np.ndarray, *, seed: int, n_jobs: int
     ) -> tuple[Trees, np.ndarray]:
-        """Return trees and the estimation rows of each class in the leaves. `words` is `sorted_words` of the rows."""
+        """Return trees, and the number of estimation rows by leaf and class. `words` is `sorted_words` of the rows."""
         return grow_midpoint_forest(
             codes,
             y,

@@ -1,4 +1,4 @@
-"""Friedman and Schuster's tree as published: noisy counts end branches, and attributes and cuts are drawn.
+"""Friedman and Schuster's tree as published: attributes and cuts are drawn, and noisy counts decide where branches end.
 
 The tree is private ID3 by the exponential mechanism, with cuts of numeric attributes (A. Friedman, A. Schuster, *Data
 mining with differential privacy*, KDD 2010). Draws are in floating point, so the tree is for the curator only, and is
@@ -50,7 +50,7 @@ class PublishedTreeSpec:
         check_count("max_depth", self.depth, 1, MAX_DEPTH)
 
     def charge(self, ledger: Ledger) -> None:
-        """Enter the queries into the ledger, without a budget for them."""
+        """Enter the queries of the fit into the ledger, without a budget."""
         if self.epsilon is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
         else:
@@ -65,8 +65,8 @@ class PublishedTreeSpec:
     def ideal_loss(self, domain: Domain) -> Fraction | None:
         """Return the loss of all answers in exact arithmetic; None without privacy, or if scores have no bound.
 
-        A count costs its share. A draw costs half of its share, because one row changes all scores of a node in one
-        direction.
+        Each answer has an equal `share` of epsilon. A count costs this share. A draw costs half of it, because an added
+        row changes all scores of a node in the same direction.
         """
         share = self.share(domain)
         if share is None or self.criterion == GAIN_RATIO:
@@ -75,11 +75,11 @@ class PublishedTreeSpec:
         return share * (self.depth + 2 + Fraction(draws, 2)) * rows_changed(self.neighbors)
 
     def departures(self, domain: Domain) -> tuple[str, ...]:
-        """Return the sentences of the certificate about differences from the paper's tree."""
+        """Return sentences for the certificate about differences from the paper's tree."""
         return capped(domain, self.depth, "multiway", PUBLISHED_LEAF_CAP)
 
     def grow(self, domain: Domain, codes: np.ndarray, y: np.ndarray, *, seed: int) -> tuple[Trees, np.ndarray]:
-        """Return the tree, and the rows of each class in its leaves, int64 (n_leaves, n_classes).
+        """Return the tree, and the number of rows of each class in each leaf, int64 (n_leaves, n_classes).
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ def score(tables: np.ndarray, criterion: str) -> np.ndarray:
 
 
 def choice_law(scores: np.ndarray, weights: np.ndarray | float, share: float, spread: float) -> np.ndarray:
-    """Return the probability of each choice of score q, proportional to its weight times exp(ε' q / (2 Δ)).
+    """Return the probability of each choice, proportional to its weight times exp(ε' q / (2 Δ)) for its score q.
 
     Here ε' is `share` and Δ is `spread`.
     """
@@ -150,7 +150,7 @@ def _numeric_attributes(domain: Domain) -> list[int]:
 
 @dataclass
 class _Node:
-    """A node: its rows, the number of tests above it, and the tests that are still possible below it.
+    """A node: its rows, the number of tests above it, and the tests that are still possible at this node and below.
 
     `categories` are the categorical attributes that no node above tests. `ranges` holds, for each numeric attribute,
     the codes that can reach this node.
@@ -165,12 +165,12 @@ class _Node:
 @dataclass
 class _Split:
     feature: int
-    cut: int | None  # None: a child for each category
+    cut: int | None  # None if the split has a child for each category
     children: Sequence[_Node]
 
 
 class _Growth:
-    """Growth of one tree, level by level, so that nodes are in the order of the flat layout."""
+    """Growth of one tree, level by level, so that its nodes are in the order that `Trees` requires."""
 
     def __init__(
         self, spec: PublishedTreeSpec, domain: Domain, codes: np.ndarray, y: np.ndarray, share: float | None, seed: int
@@ -203,7 +203,7 @@ class _Growth:
 
     def _split(self, node: _Node) -> _Split | None:
         """Return the split of a node; None for a leaf."""
-        may_split = self._may_split(node)  # this query is asked at every node, also on the last level
+        may_split = self._may_split(node)  # ask this at every node, also on the last level, as the paper does
         open_ranges = [j for j, (low, high) in node.ranges.items() if low < high]
         features = sorted([*node.categories, *open_ranges])
         if not may_split or node.level == self.spec.depth or not features:
@@ -241,8 +241,9 @@ class _Growth:
     def _cut(self, node: _Node, j: int) -> int:
         """Draw a cut of a numeric attribute.
 
-        All cuts between two neighboring values have the same score, so they are one choice, weighted by their number.
-        Without privacy, return the middle one of the first best cuts.
+        All cuts between two neighboring values have the same score. So the mechanism draws such an interval, weighted
+        by its number of cuts, and then a cut of the interval. Without privacy, return the middle of the first interval
+        with the best score.
         """
         low, high = node.ranges[j]
         edges, place = np.unique(np.r_[low, high, self.codes[node.rows, j]], return_inverse=True)
@@ -262,7 +263,7 @@ class _Growth:
         return np.bincount(place * n_classes + self.y[rows], minlength=cells).reshape(-1, n_classes)
 
     def _choose(self, scores: np.ndarray, weights: np.ndarray | float = 1.0) -> int:
-        """Draw a weighted choice by the exponential mechanism. Without privacy, return the first best choice."""
+        """Draw a choice by the exponential mechanism with weights. Without privacy, return the first best choice."""
         if self.share is None:
             return int(scores.argmax())
         return int(self.draw.choice(len(scores), p=choice_law(scores, weights, self.share, self.spread)))

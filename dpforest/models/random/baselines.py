@@ -1,4 +1,4 @@
-"""Random forests with which the papers compare theirs, as settings of `RandomStructureClassifier`."""
+"""Random forests with which the papers compare their forests, as subclasses of `RandomStructureClassifier`."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,9 @@ from dpforest.tables.domain import Domain
 class JagannathanForestClassifier(RandomStructureClassifier):
     """JPW: ten random trees on all rows, with Laplace noise on the class counts of each leaf.
 
-    As published, predictions average the shares of leaves, and tests on categories are multiway. In certified mode,
-    predictions add the log-odds of leaves, and tests compare categories in their public order.
+    As published, predictions average the class shares in leaves, and a test on a categorical feature has a child for
+    each category. In certified mode, predictions add up log-odds of classes in leaves, and a test on a categorical
+    feature compares a category with a threshold in the public order of the categories.
 
     Parameters
     ----------
@@ -37,8 +38,8 @@ class JagannathanForestClassifier(RandomStructureClassifier):
         As in `MajorityLabelForestClassifier`.
     n_bound : int or None, default=None
         Public bound on the number of rows (of persons, if the domain declares a unit), for the paper's depth rule.
-        None: 2,000,000 under add-remove, because the number is private. Under replace-one, where it is public, and as
-        published, None means the number itself.
+        None: under add-remove 2,000,000, because the number of rows is private; under replace-one and as published, the
+        number of rows itself.
     max_leaves
         As in `MajorityLabelForestClassifier`.
 
@@ -138,7 +139,7 @@ class _EvenForest(RandomStructureClassifier):
 
 
 class RandomForestLaplaceClassifier(_EvenForest):
-    """RF-L: majority vote of 21 random trees; each leaf votes for its largest class count with Laplace noise.
+    """RF-L: majority vote of 21 random trees. Each leaf votes for the class with the largest noisy count.
 
     Parameters
     ----------
@@ -154,8 +155,8 @@ class RandomForestLaplaceClassifier(_EvenForest):
         Number of parts into which thresholds divide the public range of a feature. The parts are equal on the feature's
         scale (`Feature.scale`).
     budget : {"fair", "paper"} or None, default=None
-        "fair": each leaf spends the whole budget of its tree, because leaves are disjoint. "paper": the leaves divide
-        the budget evenly, so each leaf spends 2^depth times less. None: "fair"; as published, "paper".
+        "fair": each leaf spends the whole budget of its tree, because no row is in two leaves of a tree. "paper": the
+        leaves divide the budget evenly, so each leaf spends 1 / 2^depth of it. None: "fair"; as published, "paper".
 
     References
     ----------
@@ -168,7 +169,7 @@ class RandomForestLaplaceClassifier(_EvenForest):
 
 
 class RandomForestExponentialClassifier(_EvenForest):
-    """RF-E: majority vote of 21 random trees; the exponential mechanism draws the label of each leaf from its counts.
+    """RF-E: majority vote of 21 random trees. The exponential mechanism draws the label of each leaf.
 
     Parameters
     ----------

@@ -57,11 +57,12 @@ def fit_forest(
     structure_seed : int
         Public seed of the structure of the trees.
     row_ids : int64 array of shape (n,)
-        Ids of the rows in a demonstration, so that removing one row changes no draw of another row.
+        Ids of the rows. In a demonstration, the draws of a row depend on its id. So if one row is removed, the draws of
+        other rows do not change.
     n_jobs : int
         Number of threads; the result does not depend on it.
     scale : ReleasedScale, optional
-        Released scale, on which thresholds are drawn.
+        Released distribution of each numeric attribute, from which thresholds are drawn.
     counted : int64 array of shape (n_leaves, n_classes), or 0
         Counts of further rows, from `PartCounter`. They are added to the counts of `X` before the release.
     units : Units, optional
@@ -116,7 +117,7 @@ def count_kept_rows(
     n_jobs: int,
     units: Units | None = None,
 ) -> np.ndarray:
-    """Return the counts of `count_rows`, without the rows that a partition drops (tree -1). Curator only."""
+    """Return the result of `count_rows` without the rows that a partition drops (tree -1). Curator only."""
     weight = None if units is None else units.weight
     if tree_of_row is not None and tree_of_row.min(initial=0) < 0:
         kept = np.flatnonzero(tree_of_row >= 0)
@@ -149,8 +150,9 @@ def simulate_values(
 ) -> np.ndarray:
     """Simulate a release from these counts: labels (n_leaves,) or counts (n_leaves, n_classes).
 
-    The values are drawn in floating point from a seed. Published mechanisms have no other sampler, but a certified
-    release draws from exact samplers. If `counts` covers only some leaves, `leaves` holds the numbers of these leaves.
+    The values are drawn in floating point from a seed. Forests as published have no other sampler. A certified release
+    uses exact samplers instead of this function. If `counts` covers only some leaves, `leaves` holds the numbers of
+    these leaves.
     """
     rate = spec.leaf_rate(epsilon) / spec.count_unit
     if spec.mechanism == "discrete-laplace":
@@ -161,5 +163,5 @@ def simulate_values(
 
 
 def _demo_source(source: SecretSource | DemoSource) -> DemoSource:
-    """Return a source of demonstration draws. If no seed is given, the source has a fresh seed that is not kept."""
+    """Return a source for draws that are never released. If `source` has no seed, the result has a fresh seed."""
     return source if isinstance(source, DemoSource) else DemoSource(int(source.words(1)[0]))

@@ -16,7 +16,7 @@ from dpforest.tables.domain import Domain
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MajorityLabelForestClassifier(RandomStructureClassifier):
-    """Random trees whose leaves release only one label each, which is probably the leaf's most frequent class.
+    """Random trees whose leaves release only one label each: with high probability, the most frequent class.
 
     Parameters
     ----------
@@ -43,12 +43,13 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     size : int or None, default=None
         Approximate number of rows (of persons, if the domain declares a unit), if it is public. The rules use `size`
         instead of a noisy number, for which the fit would spend 2 % of epsilon. You must not read `size` from the
-        table. The parameter is allowed only under add-remove.
+        table. The parameter has an effect only under add-remove, because the number of rows is public under
+        replace-one.
     domain : Domain or None, default=None
         Public schema. If None, the fit reads the schema from the data, warns, and is not certified.
     random_state : int or None, default=None
         None draws labels and the tree of each row from the operating system's entropy. An integer makes the fit a
-        demonstration.
+        demonstration, which can be repeated but is not certified.
     n_jobs : int or None, default=None
         Number of threads that read and route rows; -1 takes all processors. The forest does not depend on it.
     structure_seed : int, default=0

@@ -1,8 +1,9 @@
-"""Count a table part by part: the counts of one part, and the settings that must agree before parts are added.
+"""Count the rows of a table part by part. Counts of parts can be added if they are for the same settings.
 
 If trees do not depend on data, a fit needs only the number of rows of each class in each leaf. These counts can be
 added over the parts of a table, in any order and wherever the table is cut. So a table may be larger than memory, or
-lie on many machines. The counts are exact, so they stay with the curator until a release adds noise to them.
+its parts may be on many machines. The counts are exact, so they must stay with the curator, and only the noisy leaves
+of `fit_counts` may be published.
 """
 
 import json
@@ -20,7 +21,8 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.rows import EncodedTable
 from dpforest.trees.released_scale import ReleasedScale
 
-# Exact counts do not depend on these settings of the release. All other settings must agree before parts are added.
+# Fields of `ForestSpec` on which exact counts do not depend. All other settings of two parts must be equal before their
+# counts are added.
 _LATER = (
     "mechanism",
     "neighbors",
@@ -100,9 +102,9 @@ class PartialCounts:
 
 
 class PartCounter:
-    """Counter of rows in the leaves of the trees that `fit_forest` grows.
+    """Counter of the rows in each leaf of the trees that `fit_forest` grows.
 
-    In a demonstration, the counter counts each row in the tree in which `fit_forest` counts this row.
+    In a demonstration, `PartCounter` and `fit_forest` count a row in the same tree.
 
     Parameters
     ----------
@@ -164,7 +166,7 @@ def counting_settings(
     structure_seed: int,
     random_state: int | None,
 ) -> dict[str, Any]:
-    """Return everything that exact counts depend on, besides the rows."""
+    """Return everything that exact counts depend on, except the rows."""
     choices = {name: value for name, value in asdict(spec).items() if name not in _LATER}
     schema = json.dumps(domain.to_dict())  # as JSON, because 1 and True are equal in Python but differ in JSON
     released = None if scale is None else scale.cumulative.tolist()

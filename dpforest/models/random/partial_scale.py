@@ -1,4 +1,4 @@
-"""First step of a fit in parts: count the rows in the cells of the scale, and release answers from these counts."""
+"""First step of a fit in parts: count rows in cells of the numeric attributes, and release noisy answers."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,7 +13,7 @@ from dpforest.trees.released_scale import CELLS, ReleasedScale
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialScale:
-    """Exact counts of the rows in each cell of the scale, for a part of a table. Curator only.
+    """Exact counts of the rows in 64 cells of each numeric attribute, for a part of a table. Curator only.
 
     ``+`` adds the counts of parts.
 
@@ -66,18 +66,18 @@ class PartialScale:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The plan and the scale that `fit_scale` released, and the cost of the release.
+    """The plan and the scale that `fit_scale` released, and the cost of this release.
 
     Parameters
     ----------
     spec : ForestSpec
-        Plan of the forest, which follows from the answers.
+        Plan of the forest, which depends on the released number of rows.
     scale : ReleasedScale or None
         Released distribution of each numeric attribute; None if the fit does not ask for it.
     entries : tuple of LedgerEntry
         Charges of the release.
     settings : dict
-        Parameters of the estimator (`_settings`). If they change, another release is needed.
+        Parameters of the estimator (`_settings`). If one of them changes, `fit_scale` must be called again.
     """
 
     spec: ForestSpec

@@ -28,18 +28,18 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
     neighbors
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
-        As published, the noise is Laplace noise in floating point. Its scale is for add-remove, whatever `neighbors`
-        is.
+        As published, the noise is Laplace noise in floating point. Its scale protects an added or removed row, even if
+        `neighbors` is "replace-one".
     scale_share, size, domain, random_state, n_jobs, structure_seed
         As in `MajorityLabelForestClassifier`.
     voting : {"log-odds", "threshold", "majority", "probabilistic"} or None, default=None
-        Rule that combines the leaves of a row. "log-odds" (default in certified mode) adds, for each class, the
-        log-odds of its share in each leaf against its overall frequency. "threshold" (default as published) predicts
-        the class with the largest mean share. "majority" predicts the class with the most votes of trees.
-        "probabilistic" draws a class; the probability of a class is its mean share.
+        Rule that combines the leaves of a row. "log-odds" (default in certified mode) adds up, for each class, the
+        logarithm of its share in each leaf divided by its share in all leaves (`LogOdds`). "threshold" (default as
+        published) predicts the class with the largest mean share. "majority" predicts the class with the most votes of
+        trees. "probabilistic" draws a class; the probability of a class is its mean share.
     negative_rule : {"clamp", "paper"} or None, default=None
-        "clamp" replaces negative noisy counts by 0. "paper" discards a leaf with a negative count. None: "clamp"; as
-        published, "paper". Voting "log-odds" always replaces negative counts by 0.
+        "clamp" replaces negative noisy counts by 0. "paper" discards all counts of a leaf that has a negative count.
+        None: "clamp"; as published, "paper". Voting "log-odds" always replaces negative counts by 0.
     partition : {"shared", "independent"}, default="shared"
         "shared": every row is in every tree, and each tree spends epsilon / n_estimators. "independent": each row is in
         one tree, by an independent draw, and each tree spends all of epsilon.

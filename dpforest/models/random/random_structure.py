@@ -1,4 +1,4 @@
-"""The base class of forests whose trees do not depend on data. A fit plans, counts rows in leaves, and releases."""
+"""The base class of forests whose trees do not depend on data. A fit counts rows in leaves and adds noise."""
 
 import math
 import warnings
@@ -55,22 +55,25 @@ class RandomStructureClassifier(ForestClassifier):
     def fit_chunks(self, chunks: Iterable[tuple[Any, ...]]) -> Self:
         """Fit on a table in parts, with the same forest, certificate and ledger as a `fit` on the whole table.
 
-        If the fit asks about the rows before trees grow (`scale_share`, "auto" shapes), it reads all parts twice. It
-        holds one part and the counts of all leaves in memory. In a demonstration (`random_state` is an integer), the
-        draws of a row depend only on the seeds and the row's id. So with the same seeds, the result equals the
-        demonstration of `fit` bit for bit, wherever the table is cut. The id is the row's number in the index, as in
-        `fit`. If parts are arrays, or their index is a plain range from 0, rows are numbered across all parts.
+        The fit holds one part and the counts of all leaves in memory. It reads all parts twice if it asks about the
+        rows before trees grow (`scale_share`, "auto" shapes).
 
-        If the domain declares a unit, a further pass counts the rows of each person, because a person may have rows in
-        several parts. This pass holds the identifiers of all persons in memory.
+        In a demonstration (`random_state` is an integer), the draws of a row depend only on the seeds and the row's id.
+        The id is the row's number in the index, as in `fit`. If parts are arrays, or their index is a plain range from
+        0, the ids count rows across all parts. So with equal seeds, `fit_chunks` and `fit` give the same result bit for
+        bit, wherever the table is cut.
+
+        If the domain declares a unit of privacy, the fit first reads all parts once more to count the rows of each
+        person, because a person may have rows in several parts. This pass holds the identifiers of all persons in
+        memory.
 
         Parameters
         ----------
         chunks : iterable of (X, y) or (X, y, groups)
             Parts of the table, each as in `fit`. There may be no parts, or parts without rows. `dpforest.read_chunks`
-            reads parts from a file. If you give an iterator, which can be read only once, the fit warns and does not
-            ask for the scale. Then you must set depth and number of trees, or give a public `size` from which rules
-            choose them.
+            reads parts from a file. An iterator can be read only once. If you give one, the fit warns and does not ask
+            for the scale. It also cannot ask for the number of rows. So you must set depth and number of trees, or give
+            a public `size` from which rules choose them.
 
         Returns
         -------
@@ -118,13 +121,13 @@ class RandomStructureClassifier(ForestClassifier):
             )
             total += counter.count(rows, tree_of_person)
         total = _with_person_counts(total, registry)
-        if not model._asks_first(domain):  # otherwise the code above has given both warnings
+        if not model._asks_first(domain):  # otherwise both warnings have already been given above
             out_of_domain.warn()
             self._warn_of_leaks(domain)
         return self._release(total, domain)
 
     def _count_persons(self, domain: Domain, chunks: Iterable[tuple[Any, ...]]) -> UnitRegistry:
-        """Count the rows of each person over all parts."""
+        """Count the rows of each person in all parts together."""
         if isinstance(chunks, Iterator):
             raise ValueError(
                 "These parts can be read only once, but the fit counts the rows of each person in a separate "
@@ -155,7 +158,7 @@ class RandomStructureClassifier(ForestClassifier):
         return self._fitted(model.forest_, model.domain_)
 
     def partial_scale(self, X: Any, y: Any, groups: Any = None) -> PartialScale:
-        """Count the rows of one part in each cell of the scale, for `fit_scale`. Curator only: the counts are exact.
+        """Count the rows of one part in cells of numeric attributes, for `fit_scale`. Curator only: counts are exact.
 
         Parameters
         ----------
@@ -232,11 +235,11 @@ class RandomStructureClassifier(ForestClassifier):
         return self._prepares and (by_rule or by_scale)
 
     def _settings(self) -> dict[str, Any]:
-        """Return all parameters on which a preparation depends, in addition to the rows."""
+        """Return all parameters on which the result of `fit_scale` depends."""
         return {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
 
     def _prepared(self, domain: Domain, n_rows: int) -> tuple[ForestSpec, ReleasedScale | None, Ledger]:
-        """Return the spec and the scale that `fit_scale` released, and a ledger with the charges of `fit_scale`.
+        """Return the plan and the scale that `fit_scale` released, and a ledger with its charges.
 
         If a fit asks nothing before trees grow, return the plan from public facts, no scale, and an empty ledger.
         """
@@ -258,8 +261,8 @@ class RandomStructureClassifier(ForestClassifier):
         """Count the rows of one part in all leaves, for `fit_counts`: the step of a fit that needs the rows.
 
         Curator only, because the counts are exact. Each row must be in only one part. If there is a unit of privacy,
-        all rows of a person must be in the same part. The counts cannot show whether this is true. A row or a person in
-        two parts costs ε twice, and then the certificate does not hold.
+        all rows of a person must be in the same part. You must ensure this, because the counts cannot show it: if a row
+        or a person is in two parts, its privacy loss is up to 2 ε, and the certificate does not hold.
 
         Parameters
         ----------
@@ -291,7 +294,7 @@ class RandomStructureClassifier(ForestClassifier):
             raise ValueError(f"row_ids must be {len(X):,} whole numbers, one for each row.")
         out_of_domain = (
             OutOfDomainCells() if self._asks_first(domain) else None
-        )  # `partial_scale` has warned about these rows
+        )  # no warning, because `partial_scale` has warned about these rows
         rows = read_rows(domain, X, y, ids.astype(np.int64), out_of_domain=out_of_domain, groups=groups)
         return self._counter(domain).count(rows)
 
@@ -336,10 +339,10 @@ class RandomStructureClassifier(ForestClassifier):
         return self._fitted(forest, domain)
 
     def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise every ValueError that a fit could raise, before its first question.
+        """Raise any ValueError of a fit before its first question, so that a fit that fails spends no budget.
 
-        Under add-remove, an error must not depend on the number of rows, so this method checks the largest forest that
-        the rules may choose.
+        Under add-remove, an error must not depend on the number of rows. So this method checks the largest forest that
+        the rules may choose for any number of rows.
         """
         if self._budget is None or not self._asks_first(domain) and domain.unit is None:
             return
@@ -496,7 +499,7 @@ def _no_rows(domain: Domain) -> EncodedTable:
 
 
 def _with_person_counts(part: Part, registry: UnitRegistry | None) -> Part:
-    """Return a sum over all parts with the number of persons. A person with rows in several parts counts once."""
+    """Return the sum over all parts, in which a person with rows in several parts counts as one person."""
     if registry is None:
         return part
     n = registry.n_units

@@ -1,4 +1,4 @@
-"""Spec of a forest with data-independent structure: the choices that a release and its simulations share."""
+"""Plan (spec) of a forest whose trees do not depend on data. A release and its simulations have the same plan."""
 
 import math
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ from dpforest.trees.random_trees import CATEGORICAL, grow_random_trees
 from dpforest.trees.released_scale import ReleasedScale
 from dpforest.voting import NEGATIVE_RULES, VOTING, LogOdds, uniform
 
-# Largest number of leaves of a tree as published; no paper has a cap, but memory is limited.
+# Largest number of leaves of a tree in mode "as_published". No paper has such a limit, but memory is limited.
 PUBLISHED_LEAF_CAP = 65_536
 
 
@@ -53,17 +53,18 @@ class ForestSpec:
     categorical, thresholds, n_quantiles, max_leaves
         As in `grow_random_trees`.
     leaf_shares : int
-        Number of equal parts into which a tree's budget is divided. Each leaf spends one part. The number is 1, because
-        leaves are disjoint, or the number of leaves if the paper divides the budget among leaves.
+        Number of equal parts into which a tree's budget is divided; each leaf spends one part. It is 1 if each leaf
+        spends the whole budget of its tree, which is allowed because no row is in two leaves. It is the number of
+        leaves if the paper divides the budget among them.
     as_published : bool
-        Whether noise has the paper's rates and is drawn in floating point. Such a forest is never released.
+        Whether the noise has the scale of the paper and is drawn in floating point. Such a forest is never released.
     departures : tuple of str
-        Sentences for the certificate of a forest as published. They state how the forest differs from the paper's
-        forest, and which private number its shape reveals.
+        Sentences for the certificate of a forest as published. They state how it differs from the paper's forest, and
+        which private number its shape reveals.
     preparation : Preparation
         Shares of the budget that are spent before trees grow.
     count_unit : {1, 1024}
-        Largest amount that a row, or a person if there is a unit of privacy, adds to the counts of a tree.
+        Largest amount that a row or, with a unit of privacy, a person adds to the counts of a tree.
     """
 
     n_trees: int
@@ -117,32 +118,32 @@ class ForestSpec:
         )
 
     def check_drawable(self, epsilon: Fraction) -> None:
-        """Raise BudgetError if there is a unit and the budget is so small that samplers cannot draw the leaves."""
+        """Raise BudgetError if there is a unit of privacy, and samplers cannot draw leaves for so small a budget."""
         if self.count_unit > 1:
             check_noise = noise_scale if self.releases_counts else label_rate
             check_noise(self.exact_rate(epsilon), self.count_unit)
 
     def check_size(self, domain: Domain, seed: int) -> None:
-        """Raise ValueError if `grow` with `to_file` would raise it."""
+        """Raise ValueError if `grow` with ``to_file=True`` would raise it."""
         most_of_tree = max(self.max_leaves, 1) if self.categorical == "multiway" else 2**self.depth
         if self.n_trees * most_of_tree > most_leaves(domain.n_classes):
-            self.grow(domain, seed, to_file=True)  # `grow` counts the leaves exactly; the number above is only a bound
+            self.grow(domain, seed, to_file=True)  # the bound above may be too large; `grow` counts exactly
 
     def leaf_epsilon(self, epsilon: Fraction) -> Fraction:
-        """Return the part of the budget `epsilon` that each leaf may spend."""
+        """Return the budget for leaves: what the preparation leaves of `epsilon`, divided by `leaf_shares`."""
         return epsilon * self.preparation.left / self.leaf_shares
 
     def leaves(
         self, values: np.ndarray, epsilon: Fraction | None, numbers: np.ndarray | None = None
     ) -> LabelLeaves | CountLeaves:
-        """Return leaves with these released values. If these are only some leaves, `numbers` holds their indices."""
+        """Return leaves with these released values. `numbers` holds their indices if they are not all leaves."""
         if not self.releases_counts:
             return LabelLeaves(values)
         log_odds = self.log_odds(epsilon, values)
         return CountLeaves(values, self.voting, self.negative_rule, log_odds, numbers, self.count_unit)
 
     def charge(self, epsilon: Fraction, n_leaves: int, ledger: Ledger) -> None:
-        """Charge the ledger for the leaves, as `privacy.release` does."""
+        """Charge the ledger for the leaves, with the same entry that a release by `privacy.release` writes."""
         how = (self.leaf_epsilon(epsilon), self.n_trees, self.partition, self.neighbors)
         charge_leaves(self.mechanism, range(n_leaves), *how, ledger, COUNTS if self.releases_counts else LABELS)
 
@@ -187,11 +188,11 @@ def leaf_cap(given: int | None, mode: str) -> int:
 
 
 def capped(domain: Domain, depth: int, categorical: str, max_leaves: int) -> tuple[str, ...]:
-    """Return a sentence about the cap on leaves, which no paper has, if a tree of this depth may reach the cap."""
+    """Return a sentence about the cap on leaves if a tree of this depth may reach it; no paper has such a cap."""
     widths = [f.n_codes for f in domain.features if f.kind == "categorical" and f.n_codes > 1]
     if categorical != "multiway" or not widths:
         return ()
-    # Tests that are not multiway may be repeated on a path.
+    # A path may test the same attribute several times if the tests are not multiway.
     repeatable = [2] * depth if len(widths) < domain.n_features else []
     most = math.prod(sorted([*widths, *repeatable], reverse=True)[:depth])
     if most <= max_leaves:
