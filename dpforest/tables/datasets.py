@@ -112,6 +112,24 @@ def list_datasets() -> dict[str, str]:
     return {name: entry["title"] for name, entry in catalog().items()}
 
 
+def readable_names(name: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return words for names of columns and for classes that are codes or abbreviations in a bundled data set.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_datasets`.
+
+    Returns
+    -------
+    columns, classes : dict of str to str
+        Word for each unclear name of a column, and for each unclear class. The words come from the documentation of the
+        data set. The table itself keeps the codes.
+    """
+    entry = catalog()[name]
+    return entry.get("column_words", {}), entry.get("class_words", {})
+
+
 def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path = DATA) -> Dataset:
     """Load a bundled data set, or a data set from a folder with a catalog of the same form.
 

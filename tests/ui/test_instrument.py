@@ -1,6 +1,7 @@
 """The instrument gets the present figures, and puts finished moves into the controls of the page."""
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -48,6 +49,13 @@ def test_the_instrument_shows_the_figures_of_the_page():
     assert all(len(one["mean"]) == len(data["curves"]["epsilons"]) for one in (*by_depth.values(), *by_trees.values()))
     ends = [node for node in data["tree"]["nodes"] if node["flips"] and node["rows"]]
     assert ends and all(None not in node["flips"] for node in ends)
+
+
+def test_the_tree_has_words_for_columns_and_classes():
+    tree = sent(visit(forest="majority labels", data="car", depth="4", trees="5"))["tree"]
+    asked = " ".join(node["asks"] for node in tree["nodes"])
+    assert {"size of trunk", "cost of maintenance", "price"} & set(re.findall("[a-z]+(?: of [a-z]+)?", asked))
+    assert "lug_boot" not in asked and "maint " not in asked and "unacceptable" in tree["classes"]
 
 
 @pytest.mark.parametrize(

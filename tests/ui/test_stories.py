@@ -2,19 +2,22 @@
 
 import pytest
 
+from dpforest.tables.datasets import readable_names
 from dpforest.tables.features import text
 from ui.explore.stories import _STORIES, class_words
 from ui.shared import tables
 
 
-@pytest.mark.parametrize("name", [name for name, story in _STORIES.items() if story.classes])
-def test_each_class_has_a_word_of_its_table(name):
+@pytest.mark.parametrize("name", _STORIES)
+def test_each_unclear_name_of_a_bundled_table_has_a_word(name):
     data = tables.bundled(name)
-    words = _STORIES[name].classes
-    assert set(words) == {text(label) for label in data.domain.classes}
-    assert len(set(words.values())) == len(words)
+    columns, classes = readable_names(name)
+    names = [feature.name for feature in data.domain.features]
+    assert set(columns) <= set(names) and not classes or set(classes) == {text(label) for label in data.domain.classes}
+    for words in (*[columns.get(each, each) for each in names],), tuple(classes.values()):
+        assert len(set(words)) == len(words) and all(len(word) <= 44 and "_" not in word for word in words)
     table = tables.bundled_table(data, data.label)
-    assert class_words(table) == [words[text(label)] for label in data.domain.classes]
+    assert class_words(table) == [classes.get(text(label), text(label)) for label in data.domain.classes]
 
 
 def test_another_label_keeps_its_classes():

@@ -24,7 +24,7 @@ from ui.explore import (
     tree_tab,
     welcome,
 )
-from ui.explore.stories import with_class_words
+from ui.explore.stories import with_words
 from ui.jobs import baselines, first_release
 from ui.jobs.results import SweepResult, is_no_better_than_guessing
 from ui.jobs.sweep_job import Line, SweepJob, promise, sweep_job
@@ -38,7 +38,7 @@ from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
 
 TABS: Final = ("Tree", "Leaves", "Budget", "Data", "Groups")
-AWAY: Final = 0.3  # seconds that a chart gets to reach the browser, because compiling kernels blocks the server
+AWAY: Final = 0.3  # seconds in which a chart can reach the browser, before compilation blocks the server
 
 
 def show() -> None:
@@ -79,7 +79,7 @@ def show() -> None:
         tabs = dict(zip(TABS, st.tabs(TABS, key=state.TAB, bind=LINKED), strict=True))
     open_tab = next((name for name, tab in tabs.items() if tab.open), "")
     is_desk = open_tab == "Data" and table.uploaded
-    if is_desk:  # before the simulations, because the user goes on with the next card
+    if is_desk:  # draw the cards before simulating, so that the user can go on with the next card
         with tabs["Data"]:
             data_tab.show(choice, job.releases)
 
@@ -108,13 +108,13 @@ def show() -> None:
     if open_tab and not is_desk:
         with tabs[open_tab]:
             refine_tab = _show_tab(open_tab, choice, certificate, ledger, job, result)
-    # after the tabs, because some forests take seconds
-    drawing.show_tree(with_class_words(job.releases.view(settings.epsilon), table))
+    # draw the tree after the tabs, because simulating some forests takes seconds
+    drawing.show_tree(with_words(job.releases.view(settings.epsilon), table))
     with drawn:
         figures.offer()
 
     def other_work() -> bool:
-        """Do one step: fit the ceiling, simulate other lines of the instrument, or measure other forests."""
+        """Do one step: fit the best model without privacy, simulate the instrument's lines, or try other forests."""
         return level.step() or drawing.step() or panel.look_elsewhere()
 
     # Refine the curve until a control moves, and do the other work in between. Do neither while the release dialog is
@@ -141,9 +141,9 @@ def _show_tab(
     """Draw the open tab. Return a function that refines it, or None if it needs no refinement."""
     epsilon, releases = choice.settings.epsilon, job.releases
     if name == "Tree":
-        tree_tab.show(choice, with_class_words(releases.view(epsilon), choice.table))
+        tree_tab.show(choice, with_words(releases.view(epsilon), choice.table))
     elif name == "Leaves":
-        leaves_tab.show(choice, with_class_words(releases.view(epsilon), choice.table))
+        leaves_tab.show(choice, with_words(releases.view(epsilon), choice.table))
     elif name == "Budget":
         budget_tab.show(choice, certificate, ledger)
     elif name == "Data":
