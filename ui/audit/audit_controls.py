@@ -1,4 +1,4 @@
-"""The controls of the Audit page. ε and the neighbor relation are shared with the other pages."""
+"""The controls of the Audit page. The other pages have the same ε and the same neighbor relation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_CLASSES = 10
 
 @dataclass(frozen=True)
 class Audit:
-    """The audited rule, its ε, the number of classes and the neighbor relation."""
+    """The audited rule (how a leaf is released), its ε, the number of classes, and the neighbor relation."""
 
     mechanism: str
     epsilon: float
@@ -56,7 +56,7 @@ def choose(epsilon: float) -> Audit:
 
 
 def choose_pair(audit: Audit) -> str:
-    """Ask which pair of tables to show. Only a published rule has pairs that break the promise."""
+    """Ask which pair of tables to show. Only a published rule has pairs on which its privacy loss exceeds ε."""
     if not audit.published:
         return FEWEST
     known(state.PAIR, (FEWEST, TELLING))

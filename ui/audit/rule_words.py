@@ -1,4 +1,8 @@
-"""Texts of the Audit page: names of rules, numbers of any size, and the claims. No import of streamlit."""
+"""Texts of the Audit page: names of rules, numbers of any size, and the claims. This module does not use Streamlit.
+
+A rule is a mechanism that releases the label or the counts of a leaf. The lead of a leaf is how many more rows its most
+frequent class has than the next class.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,12 @@ from dpforest.privacy.ledger import rows_changed
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule with its names and texts on the page."""
+    """The names of a rule, and the texts about it on the page."""
 
     mechanism: str
     short: str  # name in legends
     status: str
-    brief: str  # sentence under its name in the sidebar
+    brief: str  # sentence below the rule's name in the sidebar
     does: str
 
 
@@ -68,7 +72,7 @@ RULES = {
         "publishes every class count with random noise on it; the label is read from those",
     ),
 }
-_FEW = 100  # an event with fewer hits, or fewer misses, is reported as a count
+_FEW = 100  # an event that occurs less often than this, or fails less often, is reported as a count
 NAMES = {rule.mechanism: rule.short for rule in RULES.values()}
 
 
@@ -101,7 +105,7 @@ def promise(epsilon: float, neighbors: str) -> str:
 
 
 def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
-    """State the lead from which a published rule has a loss above ε, and the lead from which its flip rate shows it."""
+    """State the lead from which a published rule's loss exceeds ε, and the lead from which its flip rate proves it."""
     first = curves.first_over[mechanism]
     if first is None:
         return ""
@@ -114,7 +118,7 @@ def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
 
 
 def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) -> str:
-    """Return one paragraph of markdown: the claim, the true loss, and what this project does instead."""
+    """Return a paragraph of markdown: the claim, the true loss, and what this project does instead."""
     eps = verdict.epsilon
     if mechanism in PUBLISHED:
         claimed = (
@@ -202,7 +206,7 @@ def event_name(pair: LeafPair, event: tuple[tuple[int, ...], ...]) -> str:
 
 
 def proved(pair: LeafPair, look: LossEstimate) -> str:
-    """Return the result of the attack in a few sentences."""
+    """Return sentences about the result of the attack: the event, how often it occurred, and the bound on the loss."""
     is_rare = min(*look.hits, *(look.trials - hits for hits in look.hits)) < _FEW
     a, b = (how_often(hits, look.trials) if is_rare else chance(hits / look.trials) for hits in look.hits)
     counted = (
@@ -226,7 +230,7 @@ def proved(pair: LeafPair, look: LossEstimate) -> str:
 
 
 def how_often(hits: int, trials: int) -> str:
-    """Return a number of hits in words. With few hits, a share such as "0 %" would read like a probability.
+    """Return a number of hits in words, because a share such as "0 %" of few trials would read like a probability.
 
     >>> how_often(835, 1000), how_often(0, 1000), how_often(1000, 1000), how_often(1, 1000)
     ('835 times', 'never', 'every time', 'once')

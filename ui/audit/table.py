@@ -1,4 +1,4 @@
-"""Results of the audit of all forests, from docs/audit.json."""
+"""Results of the audit of all forests, read from docs/audit.json."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def show(neighbors: str) -> None:
 
 
 def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return the results as a table to show. Its numbers are text, so that a cell can be "no bound"."""
+    """Return the results as a table for display. Its numbers are text, because some cells are "no bound"."""
     return pd.DataFrame(
         {
             "forest": [_FORESTS.get(row["algorithm"], row["algorithm"]) for row in rows],
@@ -103,7 +103,7 @@ def as_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _attack(row: dict[str, Any]) -> str:
-    """Return the tables and the event of the best attack, with shortened numbers."""
+    """Return the tables that the best attack tells apart and the event that it counts, with shortened numbers."""
     if row["bound"] == 0:
         return ""
     event = re.sub(r"structure is \d+", "a certain shape of the trees", row["event"].replace("<=", "≤"))

@@ -1,4 +1,8 @@
-"""Parts of the Audit page: the verdict, two charts, and two small tables that differ in one row."""
+"""Parts of the Audit page: the verdict, two charts, and two small tables that differ in one row.
+
+A rule is a mechanism that releases a leaf. The lead of a leaf is how many more rows its most frequent class has than
+the next class.
+"""
 
 from __future__ import annotations
 
@@ -20,30 +24,30 @@ from ui.shared import cache
 from ui.shared.page import drawn, titled
 from ui.shared.wording import share_text
 
-_SHOWN = 4  # number of classes that a table lists one by one
+_SHOWN = 4  # with more classes, classes with equal numbers share a line of the table
 
 
 @cache.for_everybody(data=True, max_entries=64)
 def curves_of(epsilon: float, n_classes: int, neighbors: str) -> LeafCurves:
-    """Return the curves of all rules."""
+    """Return the flip rates and losses of all rules by lead."""
     return leaf_curves.leaf_curves(epsilon, n_classes, neighbors)
 
 
 @cache.for_everybody(data=True, max_entries=256)
 def verdict_of(audit: Audit) -> Verdict:
-    """Return the claim and the true loss."""
+    """Return the loss that the audited rule claims, and its true loss."""
     return leaf_curves.verdict(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbors)
 
 
 @cache.for_everybody(data=True, max_entries=256)
 def pair_of(audit: Audit, which: str) -> LeafPair:
-    """Return the pair of tables that is shown and attacked."""
+    """Return the pair of tables that the page shows and attacks."""
     find = leaf_attack.distinguishing_pair if which == TELLING else leaf_attack.first_pair
     return find(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbors)
 
 
 def headline(audit: Audit, result: Verdict) -> None:
-    """Draw claim, true loss, δ and verdict in four boxes."""
+    """Draw four boxes: the claimed loss, the true loss, δ, and the verdict."""
     eps = audit.epsilon
     unsure = "whether a row is there" if rows_changed(audit.neighbors) == 1 else "which of two values a row has"
     allowed = f"whoever is unsure (50 %) {unsure} can become {sure(eps)}, no more"
@@ -85,7 +89,7 @@ def headline(audit: Audit, result: Verdict) -> None:
 
 
 def flips(audit: Audit, curves: LeafCurves) -> None:
-    """Draw the flip rate of all rules by lead, and the floor: the least flip rate that ε allows."""
+    """Draw the flip rate of all rules by lead, and the least flip rate that ε allows."""
     titled(
         "How often a label flips",
         "From a formula",
@@ -172,7 +176,7 @@ def pair_tables(audit: Audit, pair: LeafPair) -> None:
 
 
 def telling(pair: LeafPair) -> str:
-    """Return a sentence with the output whose probabilities in the two tables differ most, and these probabilities."""
+    """State the output whose probabilities in the two tables differ most, and these two probabilities."""
     p = float(np.exp(sum(pair.change.log_before[i, o] for i, o in enumerate(pair.change.outputs))))
     q = float(np.exp(sum(pair.change.log_after[i, o] for i, o in enumerate(pair.change.outputs))))
     eps, loss = pair.epsilon, pair.loss
@@ -193,7 +197,7 @@ def telling(pair: LeafPair) -> str:
 
 
 def _product(pair: LeafPair, log_p: np.ndarray) -> str:
-    """Return the factors of the probability of several outputs; empty for one output."""
+    """Return the product of probabilities that gives the probability of several outputs; empty for a single output."""
     parts = [chance(float(np.exp(log_p[i, o]))) for i, o in enumerate(pair.change.outputs)]
     return f" ({' × '.join(parts)})" if len(parts) > 1 else ""
 
@@ -225,7 +229,7 @@ def table_of(pair: LeafPair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFr
 
 
 def _listed(pair: LeafPair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
-    """Return (first class, last class + 1) for each line of a table. Of many classes, equal ones share a line."""
+    """Return (first class, last class + 1) for each line of a table. Equal neighbors of many classes share a line."""
     change, is_counts = pair.change, pair.mechanism == NOISY_COUNTS
     log_probabilities = [] if is_counts else [change.log_before, change.log_after]
 
@@ -252,7 +256,7 @@ def at_least(value: float) -> str:
 
 
 def sure(epsilon: float) -> str:
-    """Return how sure an attacker with a prior of 50 % can become.
+    """State how sure an attacker can become who was 50 % sure before the release.
 
     >>> sure(1.0), sure(0.01), sure(49.3)
     ('73.2 % sure', '50.3 % sure', 'practically certain (1 wrong in 10²¹)')

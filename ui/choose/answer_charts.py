@@ -13,7 +13,10 @@ from ui.shared.page import chart
 
 
 def curve(answers: Answers, forest: str, epsilon: float, scale: MeasureScale, place, key: str):
-    """Draw the curve of one forest. When a run draws the chart again, Streamlit needs another `key`."""
+    """Draw the curve of one forest.
+
+    A run that draws the chart again needs another `key`, because Streamlit refuses a key twice in one run.
+    """
     wish, means, reach = answers.wish, answers.means(forest), answers.reach(forest)
     figure = reach_curve(
         reach,
@@ -34,7 +37,10 @@ def curve(answers: Answers, forest: str, epsilon: float, scale: MeasureScale, pl
 
 
 def dots(answers: Answers, forest: str, epsilon: float, scale: MeasureScale, place, key: str):
-    """Draw a dot for each forest. When a run draws the chart again, Streamlit needs another `key`."""
+    """Draw a dot for each forest, at its smallest ε.
+
+    A run that draws the chart again needs another `key`, because Streamlit refuses a key twice in one run.
+    """
     each, low, high = answers.sorted(), EPSILONS[0], EPSILONS[-1]
     figure = epsilon_by_forest(
         each, low, high, chosen=forest, epsilon=epsilon, scale=scale, certified=answers.wish.certified

@@ -1,4 +1,4 @@
-"""Sentences of the Choose ε page: the answer, how sure it is, and why no ε may be needed."""
+"""Sentences of the Choose ε page: the answer, how sure it is, and why an answer may not be needed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ui.choose.answers import Answers
 from ui.choose.wish_controls import SURE
 from ui.shared.forests import EPSILONS
 
-# How one guesses without any rows, for each measure of the page.
+# For each measure of the page: a way to guess classes that does not look at the rows.
 GUESSING: Final = {
     "accuracy": "always naming the most frequent class",
     "balanced accuracy": "always naming one class",
     "AUC": "tossing a coin",
 }
-NAMED: Final = 2  # largest number of further forests that the answer names
+NAMED: Final = 2  # largest number of forests that the answer names besides the best one
 
 
 def guessing(scale: MeasureScale) -> str:
-    """Return a clause about guessing and the value that it gets.
+    """Return a clause that states how to guess, and which value of the measure guessing gets.
 
     >>> guessing(MeasureScale("accuracy", True, 0.76, None)), guessing(MeasureScale("AUC", False, 0.5, None))
     ('Always naming the most frequent class gets 76.0 %', 'Tossing a coin gets 0.5')
@@ -34,7 +34,7 @@ def guessing(scale: MeasureScale) -> str:
 
 
 def no_need(needed: float, scale: MeasureScale, at_stake: dict[str, Headroom]) -> str:
-    """Explain why no ε is needed: guessing reaches the value, or no forest beats guessing. Empty otherwise."""
+    """Explain why no ε is needed: guessing reaches the value, or no forest beats guessing. Otherwise empty."""
     all_guess = all(at.has_none for at in at_stake.values())
     text = ""
     if all_guess:
@@ -59,7 +59,7 @@ def no_need(needed: float, scale: MeasureScale, at_stake: dict[str, Headroom]) -
 
 
 def headline(answers: Answers, scale: MeasureScale) -> str:
-    """State the smallest ε in a sentence, and how sure this answer is."""
+    """State the smallest ε of all forests, and how sure this answer is."""
     wish, needed = answers.wish, scale.text(answers.needed)
     share = next(text for text, value in SURE.items() if value == wish.share)
     if answers.is_partial:
@@ -84,7 +84,7 @@ def headline(answers: Answers, scale: MeasureScale) -> str:
 
 
 def _best_mean(answers: Answers, scale: MeasureScale) -> str:
-    """Return the best mean at the largest ε, and the margin that is subtracted from it."""
+    """State the best forest's mean at the largest ε, and the margin for few held-out rows to subtract from it."""
     best = max(answers.lines, key=lambda name: float(answers.means(name)[-1]))
     mean, rows = float(answers.means(best)[-1]), answers.margin_rows
     if mean <= answers.needed or rows is None:
@@ -97,7 +97,7 @@ def _best_mean(answers: Answers, scale: MeasureScale) -> str:
 
 
 def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
-    """State how the check of an answer stands, and the last smaller ε that failed."""
+    """State the result of the check of an answer so far, and the last smaller ε that failed the check."""
     check, needed = answer.check, scale.text(answers.needed)
     assert check is not None
     reach = f"reach {needed}{' with the margin for the held-out rows' if answers.wish.margin else ''}"
@@ -116,7 +116,7 @@ def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
 
 
 def how_read(answers: Answers, forest: str, scale: MeasureScale) -> str:
-    """Explain the curve with its bands, and the dots."""
+    """Explain the line and the bands of the curve, and the dots of the forests."""
     text = f"The line is {forest}: the mean of {answers.result.rests_on}. Dark band: luck of the noise. "
     if answers.margin_rows is not None:
         reach = answers.reach(forest)
@@ -128,7 +128,7 @@ def how_read(answers: Answers, forest: str, scale: MeasureScale) -> str:
 
 
 def by_forest(answers: Sequence[Answer]) -> str:
-    """Return the answers in words, for screen readers."""
+    """Return the answers of all forests as a sentence, for screen readers."""
     return "; ".join(
         f"{a.forest}: {'not shown at any ε' if a.epsilon is None else f'from ε = {a.epsilon:g} on'}" for a in answers
     )

@@ -1,4 +1,7 @@
-"""The answers of the Choose ε page: the smallest ε of each forest, from simulated releases that all pages share."""
+"""The answers of the Choose ε page: the smallest ε of each forest at which enough releases reach the needed value.
+
+The first `N_FIRST` simulated releases choose an ε, and further releases check it. All pages share these releases.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ CHECKING: Final = "Checking {name}: simulated release {n} of {total}"
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The smallest ε of each forest.
+    """The smallest ε of each forest at which enough releases reach the needed value.
 
     Parameters
     ----------
     lines : dict of str to SweepJob
-        The simulated releases of each forest.
+        The simulated releases of each forest, by its name.
     result : SweepResult
-        Figures of their finished releases.
+        Measures of all releases in `lines` that are finished.
     needed : float
         The needed value of the measure, from 0 to 1.
     wish : Wish
@@ -44,32 +47,32 @@ class Answers:
 
     @property
     def is_partial(self) -> bool:
-        """Whether some ε has no release yet, so that the smallest ε is not known even roughly."""
+        """Whether some ε has no simulated release yet. The smallest ε is then not even roughly known."""
         return len(self.result.epsilons) < len(EPSILONS)
 
     @property
     def is_first_look(self) -> bool:
-        """Whether some of the first `N_FIRST` releases, from which the smallest ε is chosen, are not simulated yet."""
+        """Whether some of the first `N_FIRST` releases, which choose the smallest ε, are not simulated yet."""
         return self.result.n < N_FIRST or self.is_partial
 
     @property
     def margin_rows(self) -> float | None:
-        """Number of held-out rows for which the margin is computed (`least_n`). None if the user wants no margin."""
+        """Number of held-out rows for which the margin is computed (`least_n`), or None if the user wants no margin."""
         return least_n(self.wish.column, self.labels) if self.wish.margin else None
 
     def reach(self, forest: str) -> Reach:
-        """Return the values that nearly all releases of a forest reach, computed from its first `N_FIRST` releases."""
+        """Return the values that nearly all releases of a forest reach, according to its first `N_FIRST` releases."""
         values = self.result.private(self.wish.column, forest)[:N_FIRST]
         return Reach.of(self.result.epsilons, values, self.wish.share, self.margin_rows, len(self.lines))
 
     def means(self, forest: str) -> np.ndarray:
-        """Return the mean over all finished releases at each ε. Every page shows this mean for this forest."""
+        """Return the mean of all finished releases of a forest at each ε. Every page shows this mean."""
         return self.result.private(self.wish.column, forest).mean(axis=0)
 
     def sorted(self) -> list[Answer]:
-        """Return the answer of each forest, the smallest ε first. Among equal ε, forests with δ = 0 come first.
+        """Return the answer of each forest, the smallest ε first. At equal ε, forests with δ = 0 come first.
 
-        Forests without an answer come last, in the order of their mean at the largest ε, the highest first.
+        Forests without an answer come last, ordered by their mean at the largest ε, the highest first.
         """
         answers = [self._of(name) for name in self.lines]
 
@@ -100,15 +103,15 @@ class Answers:
         return int(np.flatnonzero(self.result.epsilons == epsilon)[0])
 
     def check(self, forests: Sequence[str], place: Any) -> Iterator[None]:
-        """Simulate releases until the answers of the best forest and of these forests are checked.
+        """Simulate releases until the answers of the best forest and of `forests` are checked.
 
-        Yields from time to time, so that the page can draw the answers.
+        The generator yields from time to time, so that the page can draw the answers.
 
         Parameters
         ----------
         forests : sequence of str
         place : container of Streamlit
-            For the progress bar.
+            Place of the progress bar.
         """
         while unchecked := [a for a in self._in_question(forests) if a.is_open]:
             answer = unchecked[0]
@@ -117,7 +120,7 @@ class Answers:
             until = N_FIRST + answer.check.until
             for _ in run([job], until, place, CHECKING, drawn=job.n_done):
                 yield
-                if self._of(answer.forest).epsilon != answer.epsilon:  # the check has failed already
+                if self._of(answer.forest).epsilon != answer.epsilon:  # the check failed: another ε is tried
                     break
 
     def _in_question(self, forests: Sequence[str]) -> list[Answer]:
@@ -126,11 +129,14 @@ class Answers:
 
 
 def _check_job(line: SweepJob, epsilon: float) -> SweepJob:
-    """Return the job that continues the releases of a forest at one ε only."""
+    """Return a job that continues the releases of a forest at this ε only."""
     return line.releases.job(Line(line.line.settings, (epsilon,), title=line.name, without_noise=False))
 
 
 def _further(line: SweepJob, epsilon: float, column: str) -> np.ndarray:
-    """Return the values of the finished releases at one ε. The first `N_FIRST` are left out, as they chose this ε."""
+    """Return the values of the finished releases at one ε.
+
+    The first `N_FIRST` are left out, because they chose this ε and so cannot check it.
+    """
     job = _check_job(line, epsilon)
     return np.array([row[column] for row in job.rows(job.n_done) if row["repeat"] >= N_FIRST], float)

@@ -38,20 +38,23 @@ from ui.shared.tables import Table, fingerprint, read_by
 from ui.shared.wording import plain
 
 SECONDS, GREEDY_SECONDS = 4.0, 20.0
-_DRAW_EVERY = 0.25  # seconds
+_DRAW_EVERY = 0.25  # seconds between two drawings
 _FORMULA = "from the exact trade-off curve of its noise"
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Largest share of guesses in which an attacker is right, and whether this limit holds with the current schema."""
+    """Largest share of guesses in which an attacker can be right, and whether it holds with the current schema.
+
+    It does not hold if the schema (the public description of the columns) was read from the rows.
+    """
 
     success: float
     holds: bool
 
 
 def show(table: Table, settings: ForestSettings, certificate: Certificate, ledger: Ledger) -> None:
-    """Draw the tab, in which the user chooses a record and attacks it. A moved control ends a running attack."""
+    """Draw the tab, in which the user chooses a record and attacks it. Moving a control ends a running attack."""
     table, replaced = read_by(table, settings), rows_changed(settings.neighbors) == 2
     titled("Attack one record, live", "Simulated", "Curator only")
     if table.domain.unit is not None:
@@ -103,7 +106,7 @@ def _game(settings: ForestSettings, replaced: bool) -> str:
 
 
 def _choose_record(table: Table, settings: ForestSettings) -> int:
-    """Return the index of the attacked row, among the rows with a listed label."""
+    """Ask for the record to attack, and return the index of its row among the rows with a listed label."""
     n, greedy = len(_rows(table).y), FORESTS[settings.kind].is_fitted_anew
     if state.MEMBER_WANTED in st.session_state:
         state.MEMBER_ROW.value = state.MEMBER_WANTED.pop()
@@ -188,7 +191,7 @@ class _Drawing:
         self._words, self._place = st.empty(), st.empty()
 
     def draw(self, looks: list[AttackEstimate]) -> None:
-        """Draw all estimates so far, with a text about the last one."""
+        """Draw all estimates so far, with a text about the last estimate."""
         if not looks:
             self._words.caption("One fit of this forest takes too long here: there was no time for a guess.")
             return
@@ -210,9 +213,9 @@ class _Drawing:
 
 
 def _success_limit(certificate: Certificate, ledger: Ledger) -> float:
-    """Return the largest share of guesses, at even odds, in which an attacker can be right.
+    """Return the largest share of guesses in which an attacker can be right if both answers are equally likely.
 
-    For a certified forest, the limit is about the noise alone, even if the schema was read from the rows.
+    For a certified forest, the limit counts the noise alone, even if the schema was read from the rows.
     """
     promise = would_promise(certificate, ledger)
     return DistinguishingGame(promise, promise.questions[0]).success()
@@ -255,7 +258,7 @@ def _verdict(settings: ForestSettings, limit: Limit, last: AttackEstimate, best:
 
 
 def _why(record: Record | None, best: float | None, limit: float) -> str:
-    """Explain why the attack on this record reaches the limit or stays below it."""
+    """Explain why the attack on this record reaches the limit, or why it stays below the limit."""
     if record is None or best is None:
         return (
             "*Why so little:* one record among many moves a question or a leaf only now and then. This attacker learns "
@@ -298,7 +301,7 @@ def _about(n: float) -> str:
 
 
 def _key(table: Table, settings: ForestSettings) -> tuple:
-    """Return the cache key. It contains ε, because the shape by rule and the released scale depend on ε."""
+    """Return the cache key. It includes ε, because the released scale and a shape set by rule depend on ε."""
     return (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), settings.epsilon)
 
 
@@ -322,7 +325,7 @@ def _expose(key: tuple, _table: Table, _counted: RowsInLeaves) -> Exposed:
 
 
 def _rows(table: Table) -> EncodedTable:
-    """Return all rows with a listed label, from the cache. Only this session has the rows of an upload."""
+    """Return all rows with a listed label, from the cache. The rows of an upload are cached for this session only."""
     key = (table.schema_key, fingerprint(table.domain))
     return _read(key, table)
 

@@ -37,7 +37,7 @@ SMALLER = (2, 5)  # the tab also shows the chosen ε divided by these numbers
 
 
 class LearningJob(Job[list[np.ndarray]]):
-    """Learning curves. A piece is one repeat: one random part of the table for each size."""
+    """Learning curves: accuracy against the number of rows. A piece is one repeat, with a random part for each size."""
 
     def __init__(self, estimator: ForestClassifier, domain: Domain, split: Split, epsilons: Sequence[float]) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class LearningJob(Job[list[np.ndarray]]):
 
 
 def _repeat(*arguments) -> list[np.ndarray]:
-    """Compute one repeat in a worker process."""
+    """Compute one repeat, in a worker process."""
     return list(accuracy_on_parts(*arguments))
 
 
@@ -71,7 +71,7 @@ def _make(key: tuple, _table: Table, _settings: ForestSettings) -> LearningJob:
 
 
 def show(table: Table, settings: ForestSettings, wanted: float, guessing: float) -> None:
-    """Draw learning curves at the chosen ε and at smaller ones, and the number of rows that reach `wanted`."""
+    """Draw learning curves at the chosen ε and at smaller ε, and the number of rows for the accuracy `wanted`."""
     titled(f"Accuracy with more rows: {settings.name}", "Simulated", "Curator only")
     st.markdown(
         "**With more rows, each of them matters less, so a forest that learns something often gets the same accuracy "
@@ -88,7 +88,7 @@ def show(table: Table, settings: ForestSettings, wanted: float, guessing: float)
     shown = [settings.epsilon, *smaller(settings.epsilon)]
     job = _job(table, settings, shown)
     learning = job.learning
-    # Each run fills all of these places again, so no text or chart of another forest or ε remains.
+    # Each run fills all of these places, so that no text or chart of a previous forest or ε remains.
     button, words, place, under, progress, below = (st.empty() for _ in range(6))
     if learning is None and not button.button("Work it out", type="primary", key="more_data"):
         words.caption(f"Takes {plural(REPEATS, 'repeat')} on parts of the table; no need to wait for all of them.")
@@ -122,10 +122,10 @@ def smaller(epsilon: float) -> list[float]:
 
 
 def _job(table: Table, settings: ForestSettings, shown: list[float]) -> LearningJob:
-    """Return the cached job. All sessions share it, except for the job of an upload.
+    """Return the cached job. All sessions share it, unless the table is an upload.
 
-    Forests with random structure count the rows once for all ε. Other forests are fitted at every ε, so their grid has
-    only the ε that the answer needs.
+    A forest with random structure counts the rows once for all ε. Other forests are fitted anew at every ε, so their
+    grid has only those ε that the answer needs.
     """
     grid: tuple[float, ...] = EPSILONS
     if FORESTS[settings.kind].is_fitted_anew:
@@ -142,7 +142,7 @@ def _draw(learning: Learning, shown: list[float], settings: ForestSettings, want
     needed = [rows_needed(learning, e, wanted) for e in shown]
     answers = list(zip(shown, needed, strict=True))
     if wanted <= accuracy_of_all + 1e-9 and len(shown) > 1:
-        answers = answers[1:]  # at the chosen ε, all rows of the table reach the accuracy
+        answers = answers[1:]  # this table already has enough rows at the chosen ε
     what = f"an average accuracy of {percent(wanted)}"
     words.markdown("\n".join(f"- {sentence(e, rows, what)}" for e, rows in answers))
     drawn(
@@ -156,7 +156,7 @@ def _draw(learning: Learning, shown: list[float], settings: ForestSettings, want
 
 
 def _draw_exchange(learning: Learning, settings: ForestSettings, at: Headroom, words, place) -> None:
-    """Draw accuracy over rows at a tenth of ε, at ε and at ten times ε, after figure 9 of Fletcher and Islam."""
+    """Draw accuracy against rows at a tenth of ε, at ε and at ten times ε, as in figure 9 of Fletcher and Islam."""
     epsilon, epsilons = settings.epsilon, three_epsilons(learning, settings.epsilon)
     made_up = exchange(learning, epsilon, epsilons[0], at.floor + at.noise) if epsilons[0] < epsilon else None
     text = exchange_words(learning, epsilon, epsilons[0], made_up, at)
@@ -170,7 +170,7 @@ def _draw_exchange(learning: Learning, settings: ForestSettings, at: Headroom, w
 
 
 def exchange_words(learning: Learning, epsilon: float, smaller: float, made_up: Exchange | None, at: Headroom) -> str:
-    """State the factor on the number of rows that compensates for a smaller ε on this table, and the paper's factor.
+    """State how many times the rows compensate for a smaller ε on this table, and the same factor in the paper.
 
     >>> learning = Learning(np.array([100, 1600]), np.array([0.1, 1.0]), np.ones((1, 2, 2)), np.ones((1, 2)))
     >>> made_up = Exchange(1.0, 0.1, 100, 0.8, Needed("observed", 1100.0, times=0.6875))
@@ -216,7 +216,7 @@ def exchange_words(learning: Learning, epsilon: float, smaller: float, made_up: 
 
 
 def sentence(epsilon: float, needed: Needed, what: str) -> str:
-    """State how many rows are needed, and whether that is measured or extrapolated.
+    """State how many rows are needed, and whether this number is measured or extrapolated.
 
     >>> sentence(0.5, Needed("extrapolated", 3100, 2500, 4000, 3.1), "an accuracy of 80 %")
     'At ε = 0.5 you would need about **3.1 times** the rows (extrapolated; 2.5 to 4.0 times) for an accuracy of 80 %.'

@@ -1,4 +1,4 @@
-"""The guarantee of the chosen forest, and the report for a privacy board."""
+"""The guarantee of the chosen forest, and the report that a user hands to a privacy board."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ from ui.shared.wording import plain
 
 
 def promise(table: Table, settings: ForestSettings) -> tuple[Certificate, Ledger]:
-    """Return certificate and ledger of a release with these settings."""
+    """Return the certificate and the ledger of a release with these settings."""
     return promise_of(tables.fingerprint(table.domain), settings, tables.planned_rows(table, settings), table.domain)
 
 
 def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarantee:
     """Return the guarantee of a release.
 
-    If only the schema prevents a guarantee, a switch lets the user see the guarantee for a public schema.
+    If there is no guarantee only because the schema was read from the rows, a switch lets the user see the guarantee
+    that a public schema would have.
     """
     if certificate.certified or not leaks or not ledger.has_budget:
         return guarantee_of(certificate)
@@ -73,7 +74,7 @@ def report(
     level: Baselines,
     column: str = "",
 ) -> str:
-    """Return the report for a privacy board, as HTML. If a column is given, the report has the rates of its groups."""
+    """Return the report for a privacy board, as HTML. With a `column`, it has the rates of that column's groups."""
     name, result, wish = settings.name, answers.result, answers.wish
     cells = result.cells.loc[name].reset_index()
     ceiling = ceiling_of(result, [level], wish.column)
@@ -120,7 +121,7 @@ def report(
 
 
 def _rates_by_group(table: Table, column: str, done: SweepResult, settings: ForestSettings) -> RatesByGroup:
-    """Return the rates at the simulated ε that is nearest to that of the settings."""
+    """Return the rates by group at the simulated ε that is nearest to the ε of the settings."""
     nearest = float(min(done.epsilons, key=lambda epsilon: abs(math.log(epsilon / settings.epsilon))))
     rates = GroupRates.of(table, settings, column).table(done.right(nearest, settings.name))
     return RatesByGroup(column, nearest, rates.to_dict("records"))
@@ -145,13 +146,17 @@ class ReportButton:
         self._place = st.empty()
 
     def draw(self, *, is_early: bool) -> None:
-        """Make the report, and draw its button. If a press made the report, it could not read the session's caches."""
+        """Make the report, and draw its download button.
+
+        The report is made before the user presses the button, because code that runs on a press cannot read the
+        session's caches.
+        """
         self._n_drawn += 1
         name = "privacy_report.html" if self._table.is_public else "CURATOR_ONLY_privacy_report.html"
         html = self._make(self._table, self._column)
         with self._place.container():
-            # Draw two elements each time: with fewer elements than before, the old last ones would stay until the run
-            # ends.
+            # Draw two elements each time. With one element less than before, the last old element would stay until the
+            # run ends.
             st.caption("The smallest ε is not checked yet. The report says so." if is_early else "")
             key = f"report_{self._n_drawn}"
             st.download_button(

@@ -1,4 +1,7 @@
-"""The section on what ε means for a row or person: figures, charts, sentences, and the control of the prior belief."""
+"""The section on what ε means for a row or person: figures, charts, sentences, and the control of the prior belief.
+
+The prior belief is how sure an attacker is before the release.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 def prior_control() -> float:
-    """Ask for an attacker's belief before the release, and return it, from 0 to 1. In the link, it is "prior"."""
+    """Ask for an attacker's belief before the release, and return it, from 0 to 1. A link stores it as "prior"."""
     known(state.PRIOR, PRIORS)
     value = st.select_slider(
         "Attacker’s belief before the release",
@@ -67,7 +70,10 @@ def show(guarantee: Guarantee, prior: float, *, rows: int = 1) -> None:
 
 
 def _question(guarantee: Guarantee) -> str:
-    """Return the question that the attacker answers. The user can choose only if the guarantee covers membership."""
+    """Return the question that the attacker answers.
+
+    If the guarantee covers membership, the user chooses: who is in the table, or which value a row has.
+    """
     if MEMBERSHIP not in guarantee.questions:
         nouns = f"{unit_noun(guarantee.unit)}s"
         st.caption(f"The number of {nouns} is public here, so the attacker guesses a value.", width="content")

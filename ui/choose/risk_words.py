@@ -1,7 +1,8 @@
-"""Sentences about what a guarantee means for one row, or with a unit of privacy for one person.
+"""Sentences about what a guarantee means for one row (or one person, if the table has a unit of privacy).
 
 A guarantee is a pure ε, an ε with a δ, or no bound. Upper bounds are rounded up, and lower bounds down. Sentences are
-markdown; of the data they quote only the name of the column of identifiers. This module does not import streamlit.
+markdown. They quote nothing of the data except the name of the column that identifies persons. This module does not use
+Streamlit.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from dpforest.risk.rounding import factor_up, percent_down, percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 from ui.shared.wording import epsilon_text, of_100, plain
 
-FAILURE = 0.001  # share of releases in which a bound on beliefs may fail, if there is a δ
-ALARMS = 0.05  # false alarm rate of the example
+FAILURE = 0.001  # share of releases in which a bound on beliefs may fail if δ > 0
+ALARMS = 0.05  # false alarm rate at which `errors` describes the trade-off curve
 QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "a value of one in it"}
 
 
 def protected(guarantee: Guarantee, rows: int = 1) -> str:
-    """Return what figures are about: "person" with a unit of privacy or for several rows of a person, otherwise "row".
+    """Return "person" if a guarantee with these `rows` is about all rows of one person, and "row" otherwise.
 
     >>> protected(Guarantee(1.0)), protected(Guarantee(1.0), 3), protected(Guarantee(1.0, unit="patient_id"))
     ('row', 'person', 'person')
@@ -30,7 +31,7 @@ def protected(guarantee: Guarantee, rows: int = 1) -> str:
 
 
 def meaning(guarantee: Guarantee) -> str:
-    """State the guarantee in words, without an example."""
+    """State the guarantee in words."""
     noun = unit_noun(guarantee.unit)
     if guarantee.kind == "none":
         return (
@@ -52,7 +53,7 @@ def meaning(guarantee: Guarantee) -> str:
 
 
 def belief(game: DistinguishingGame, prior: float) -> str:
-    """State what an attacker may believe after the release, given the belief before."""
+    """State what an attacker may believe after the release, given the attacker's belief before (`prior`)."""
     noun = protected(game.guarantee, game.rows)
     if prior == 0.5:
         asked = "is in the table or not" if game.question == MEMBERSHIP else "in the table has value A or B"
@@ -90,7 +91,7 @@ def believed(game: DistinguishingGame, prior: float) -> tuple[float, float] | No
 
 
 def frequency(game: DistinguishingGame, prior: float) -> str:
-    """State how many of a hundred rows or persons an attacker guesses rightly, with and without the release."""
+    """State how many of 100 guesses about rows or persons are right, with and without the release."""
     each_of = f"Of 100 {protected(game.guarantee, game.rows)}s"
     without, right = max(prior, 1 - prior), game.success(prior)
     chance = percent_up(prior)
@@ -113,7 +114,7 @@ def frequency(game: DistinguishingGame, prior: float) -> str:
 
 
 def errors(game: DistinguishingGame) -> str:
-    """Describe one point of the trade-off curve, at a false alarm rate of `ALARMS`."""
+    """Describe one point of the trade-off curve: the most true alarms at a false alarm rate of `ALARMS`."""
     alarms, noun = f"{100 * ALARMS:g}", protected(game.guarantee, game.rows)
     if game.question == MEMBERSHIP:
         wrong = f"an attacker who accepts {alarms} false alarms among 100 {noun}s that are not in the table"
@@ -132,7 +133,7 @@ def errors(game: DistinguishingGame) -> str:
 
 
 def not_covered(guarantee: Guarantee) -> str:
-    """State what ε does not protect. The text is empty if there is no bound."""
+    """State what ε does not protect. The text is empty if the guarantee has no bound."""
     noun = unit_noun(guarantee.unit)
     if guarantee.kind == "none":
         return ""
@@ -144,7 +145,7 @@ def not_covered(guarantee: Guarantee) -> str:
 
 
 def conditions(guarantee: Guarantee, rows: int = 1) -> str:
-    """State the assumptions of the sentences. The text is empty if there is no bound."""
+    """State the assumptions of the sentences. The text is empty if the guarantee has no bound."""
     if guarantee.kind == "none":
         return ""
     larger = ", at a larger δ" if guarantee.delta else ""
@@ -163,7 +164,7 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
 
 
 def odds_factor(game: DistinguishingGame) -> tuple[str, str]:
-    """Return (the factor by which odds may change, its formula).
+    """Return the factor by which odds may change, and its formula.
 
     >>> odds_factor(DistinguishingGame(Guarantee(1.0)))
     ('× 2.72', 'e^1')

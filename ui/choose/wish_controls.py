@@ -18,19 +18,19 @@ from ui.shared.epsilon import choose_epsilon
 from ui.shared.forests import EPSILONS, FORESTS, MODES, ForestSettings
 from ui.shared.tables import Table
 
-# The shares of releases that must reach the value.
+# Choices for the share of releases that must reach the needed value.
 SURE: Final = {"8 in 10 releases": 0.8, "9 in 10 releases": 0.9, "19 in 20 releases": 0.95}
 DEFAULT_SURE: Final = "9 in 10 releases"
-NEEDS: Final = ("accuracy", "balanced accuracy", "AUC")  # the measures that have a value for guessing
+NEEDS: Final = ("accuracy", "balanced accuracy", "AUC")  # the measures for which the value of guessing is known
 MOST_ROWS: Final = 10  # largest number of rows of one person
-STEP: Final = 0.5  # percent
-# The ε of a first answer on a large table. Forests are most accurate at the last one.
+STEP: Final = 0.5  # percentage points between two positions of the slider for the needed value
+# Values of ε for a first answer on a large table. Forests are most accurate at the last of them.
 FEW: Final = (0.05, 0.3, EPSILONS[-1])
 
 
 @dataclass(frozen=True)
 class Wish:
-    """The values of all controls except the needed value. The page asks for this value below its first figures."""
+    """The values of all controls except the needed value, which the page asks for below its first figures."""
 
     share: float
     mode: str
@@ -43,7 +43,7 @@ class Wish:
 
     @property
     def column(self) -> str:
-        """Column of the measure in the figures of a sweep."""
+        """Column of the measure in the results of a sweep."""
         return MEASURES[self.measure]
 
     @property
@@ -115,7 +115,7 @@ def choose() -> Wish:
 def needed_value(measure: str, floor: float, best: float) -> float:
     """Draw the slider of the needed value, and return the value, from 0 to 1.
 
-    The slider goes from about `floor` to 1, and starts halfway between `floor` and `best`.
+    The slider goes from about `floor` to 1, and its initial position is halfway between `floor` and `best`.
     """
     in_percent = measure in IN_PERCENT
     unit, step, key = (100.0, STEP, state.NEED) if in_percent else (1.0, STEP / 100, state.NEED_AUC)
@@ -142,9 +142,10 @@ def needed_value(measure: str, floor: float, best: float) -> float:
 def look_at(
     names: list[str], best: str, smallest: dict[str, float | None], at: DeltaGenerator, which: DeltaGenerator
 ) -> tuple[str, float]:
-    """Draw the controls of forest and ε in two containers, and return their values.
+    """Draw a control for the forest and a control for ε in two containers, and return their values.
 
-    The forest is the one with the best answer until the user chooses another; ε starts at the smallest ε of the forest.
+    Until the user chooses another forest, the page shows the forest with the best answer. The control for ε starts at
+    the smallest ε of the forest.
     """
     known(state.LOOKED_AT, names)
     follow(state.LOOKED_AT, best)
@@ -164,10 +165,10 @@ def look_at(
 
 
 def kinds() -> list[str]:
-    """Return all forests of the app."""
+    """Return the names of all forests of the app."""
     return list(FORESTS)
 
 
 def forests(table: Table, wish: Wish) -> list[ForestSettings]:
-    """Return the settings of all forests of this mode. With `wish.delta`, include forests with δ above 0."""
+    """Return the settings of all forests of this mode. If `wish.delta` is set, add forests with δ above 0."""
     return [line.settings for line in lines_of(table, kinds(), wish.mode, wish.neighbors, delta=wish.delta)]

@@ -1,4 +1,7 @@
-"""Tabs below the chart of Compare: table, small multiples for depth and trees, map of ε and depth, α and voting."""
+"""Tabs below the chart of Compare: table, charts by depth and by trees, map of ε and depth, α and voting.
+
+α weighs the two losses by which boosted trees score splits. Voting turns the votes of trees into a class.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,11 @@ from ui.shared.page import chart, titled
 from ui.shared.tables import Table
 
 RULES_TAB: Final = "α and voting"
-PIECES = 5  # number of simulated releases, on one split, over which each tab except the table averages
+PIECES = 5  # number of simulated releases, on one split of the rows, that each tab except the table averages over
 
 
 class Below:
-    """The open tab. It draws the finished pieces of its sweep; `work` simulates the remaining pieces."""
+    """The open tab. It draws the finished releases of its sweep, and `work` simulates the remaining releases."""
 
     def __init__(self, opened: str, view: Comparison, table: Table) -> None:
         self._opened, self._view, self._data = opened, view, table
@@ -52,14 +55,14 @@ class Below:
             self._note.caption("No release for this tab is simulated yet. If the page has paused, press *Go on* above.")
 
     def table(self, lines: Sequence[SweepJob], done: SweepResult, levels: list[Baselines]) -> None:
-        """Redraw the table if it is open and the main sweep has more pieces."""
+        """Redraw the table if it is open and the sweep of the chart has further finished releases."""
         if self._opened == "Table" and done.n != self._drawn:
             self._shown = compared(self._view, lines, done, levels)
             show_table(self._shown, done.n, self._place)
             self._drawn = done.n
 
     def work(self, place, budget: TimeBudget) -> None:
-        """Simulate the rest of this tab's sweep."""
+        """Simulate the remaining releases of this tab's sweep."""
         if self._lines:
             text = f"{self._opened}: simulated release {{n:,}} of {{total:,}}: {{name}}"
             for n in run(self._lines, PIECES, place, text, budget, self._drawn):
@@ -81,7 +84,7 @@ class Below:
 
     @property
     def _without_delta(self) -> str:
-        """Words for a heading. If the chart has forests with δ > 0, they state that this tab leaves these out."""
+        """Words for a heading. They state that this tab leaves out forests with δ > 0, if the chart has any."""
         return ", with δ = 0" if self._view.delta else ""
 
     def _open_multiples(self, table: Table) -> None:
@@ -162,7 +165,7 @@ class Below:
         wide = done.cells.loc[name][MEASURES[view.measure]]["mean"].unstack("epsilon").groupby(level="depth").mean()
         nonprivate = wide.pop(np.inf)
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
-        at = list(epsilons).index(view.epsilon)  # `comparison_controls.mapped` adds this ε
+        at = list(epsilons).index(view.epsilon)  # `comparison_controls.mapped` adds this ε to the grid
         best = int(values[:, at].argmax())
         no_gain = self._learns_nothing(values, float(nonprivate.max()))
         scale = view.scale if no_gain else replace(view.scale, ceiling=float(nonprivate.max()))
@@ -182,9 +185,9 @@ class Below:
         chart(figure, text.replace("*", ""), self._place, title="Map of ε × depth")
 
     def _learns_nothing(self, values: np.ndarray, nonprivate: float) -> str:
-        """State that no depth beats guessing at any ε or without noise.
+        """State that no depth is better than guessing, at any ε or without noise.
 
-        Empty if one does, or if the floor is unknown.
+        Return an empty text if some depth is better, or if the accuracy of guessing is unknown.
         """
         levels, measure = [level(self._data)], MEASURES[self._view.measure]
         guessed = floor(levels, measure)

@@ -1,4 +1,7 @@
-"""Settings that the user changed for single forests. The sidebar, the link and the names of lines show them."""
+"""Settings that the user changed for single forests. The sidebar, the link and the names of lines show them.
+
+A line is the curve of one forest in the chart.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,15 @@ from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.wording import plain
 
-# For each forest: the values of "depth" and "trees", and the labels of options by the option's key.
+# For each forest: numbers under "depth" and "trees", and under the key of each changed option the label of its value.
 Changes = dict[str, dict[str, int | str]]
 BY_RULE: Final = "by rule"
 _PARAMETER: Final = "own"  # query parameter of the link
-_LONGEST: Final = 4_000  # largest length of the parameter in characters; changes of all forests need far fewer
+_LONGEST: Final = 4_000  # largest length of the parameter in characters; even changes of all forests are much shorter
 
 
 def choose(kinds: tuple[str, ...]) -> Changes:
-    """Draw the expander in the sidebar. Return the settings of these forests that the user or a link has set."""
+    """Draw the expander in the sidebar. Return the settings of these forests that the user or a link has changed."""
     changes = _kept()
     with st.expander("Settings of one forest", key="own_settings"):
         if kinds:
@@ -50,8 +53,8 @@ def applied(settings: ForestSettings, changes: Mapping[str, int | str], varied: 
     Parameters
     ----------
     varied : str
-        Setting that the chart varies, if any: "depth", "trees", or the key of an option. This function does not set it
-        and does not name it.
+        Setting that the chart varies, if any: "depth", "trees", or the key of an option. A change of this setting is
+        ignored.
 
     Examples
     --------
@@ -105,7 +108,7 @@ def read(text: str) -> tuple[Changes, list[str]]:
 
 
 def _options(kind: str) -> dict[str, Option]:
-    """Return the options that can be set for one forest, without δ, which one control sets for all forests."""
+    """Return the options that can be set for one forest, except δ, which one control sets for all forests."""
     return {o.key: o for o in FORESTS[kind].options if o.choices["certified"] and not o.switch}
 
 
@@ -122,7 +125,7 @@ def _can_be(kind: str, key: str, value: Any) -> bool:
 
 
 def _are_changes(value: Any) -> bool:
-    """Return whether a value has the form of `Changes`, with settings that the forests have."""
+    """Return whether a value from a link has the type `Changes` and names only settings that the forests have."""
     return isinstance(value, dict) and all(
         kind in FORESTS and isinstance(values, dict) and all(_can_be(kind, key, v) for key, v in values.items())
         for kind, values in value.items()
@@ -134,7 +137,7 @@ def _is_default(kind: str, key: str, value: int | str) -> bool:
 
 
 def _kept() -> Changes:
-    """Return the changes of this session. A new link replaces them once."""
+    """Return the changes of this session. The first run of a new link replaces them by the changes in the link."""
     linked = st.query_params.get(_PARAMETER)
     if linked is not None and linked != state.SETTINGS_LINK.value:
         state.SETTINGS.value, state.SETTINGS_IGNORED.value = read(linked)
@@ -187,7 +190,7 @@ def _moved_to(kind: str, key: str, value: int | str) -> str:
 
 
 def _take(kind: str, key: str) -> None:
-    """Store the user's value. A value that equals the rule or the default is removed instead."""
+    """Store the user's value. Remove the change instead if the value equals the rule or the default."""
     changes = _stored()
     value = state.SETTING(kind, key).value
     if value != BY_RULE and not _can_be(kind, key, value):

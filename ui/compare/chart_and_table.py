@@ -1,4 +1,4 @@
-"""The chart and the table of the Compare page, drawn from the finished pieces of the sweeps, and its notes."""
+"""The chart, the table and the notes of the Compare page, drawn from the finished releases of the sweeps."""
 
 from __future__ import annotations
 
@@ -32,14 +32,17 @@ from ui.shared.wording import epsilon_text, plain, unbroken
 
 
 def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place, key: str):
-    """Draw all forests against ε. When a run draws the chart again, Streamlit needs another `key`."""
+    """Draw all forests against ε.
+
+    A run that draws the chart again needs another `key`, because Streamlit refuses a key twice in one run.
+    """
     series = [series_of(view, line, done, scale, list(FORESTS).index(line.line.settings.kind)) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
     mark_others(figure, OTHERS)
     epsilons = series[0].epsilons
     at = min(
         range(len(epsilons)), key=lambda i: abs(epsilons[i] - view.epsilon)
-    )  # index of the ε nearest to that of the slider
+    )  # index of the simulated ε that is nearest to the slider's ε
     values = ", ".join(f"{curve.name} {scale.text(curve.mean[at])}" for curve in series)
     return chart(
         figure,
@@ -81,12 +84,15 @@ def _promise(settings: ForestSettings, epsilon: float) -> str:
 
 
 def _bound(loss: float, epsilon: float) -> float | Fraction:
-    """Return the loss, but at most the typed ε. The loss is a float rounded up, which may exceed ε in a far digit."""
+    """Return the loss, but at most the typed ε.
+
+    The loss is a float that was rounded up, so it may exceed ε in the last digits.
+    """
     return loss if np.isinf(loss) else min(Fraction(loss), printed_decimal(epsilon))
 
 
 def table(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, levels: list[Baselines]) -> pd.DataFrame:
-    """Return one row for each forest at the ε of the slider. A forest without headroom has no price of privacy."""
+    """Return one row for each forest at the slider's ε. A forest that only guesses has no price of privacy."""
     rows, at_stake = [], headroom_of(done, levels, "accuracy")
     for line in lines:
         cells = done.cells.loc[line.line.name].reset_index()
@@ -125,7 +131,7 @@ def table(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, levels
 
 
 def show_table(table: pd.DataFrame, n: int, place=st) -> None:
-    """Draw the table. `n`, the number of pieces, is part of its key, because a run may draw the table several times."""
+    """Draw the table. `n` (number of releases) is part of its key, because a run may draw the table several times."""
     share = st.column_config.NumberColumn(format="percent")
     shares = ("accuracy", "8 in 10 from", "to", "balanced", "empty leaves")
     three_digits = st.column_config.NumberColumn(format="%.3f")
@@ -166,7 +172,7 @@ def show_table(table: pd.DataFrame, n: int, place=st) -> None:
 
 
 def cannot_be_measured(view: Comparison, done: SweepResult) -> str:
-    """Explain why a measure has no values. The text is empty if the measure has values."""
+    """Explain why no values of a measure can be computed. The text is empty if the measure has values."""
     if done.cells[MEASURES[view.measure]]["mean"].notna().any():
         return ""
     if view.measure == WORST:
@@ -178,7 +184,7 @@ def cannot_be_measured(view: Comparison, done: SweepResult) -> str:
 
 
 def about_claims() -> None:
-    """Explain that dashed lines are published mechanisms, whose true loss has no known bound."""
+    """Explain that dashed lines are published mechanisms, whose true privacy loss has no known bound."""
     with st.container(border=True):
         badge("Not certified")
         st.markdown(

@@ -17,7 +17,7 @@ def grid_as_code(lines: Sequence[Line], table: Table, releases: int, folds: int)
     Parameters
     ----------
     lines : sequence of Line
-        Lines of the page. They have the same ε.
+        Lines of the page. All of them have the same grid of ε.
     releases : int
         Number of simulated releases of each forest.
     folds : int
@@ -68,7 +68,7 @@ def _class(line: Line) -> type[ForestClassifier]:
 
 
 def _entry(line: Line) -> list[str]:
-    """Return the code of one forest. The code does not set ε, because the grid sets ε."""
+    """Return the code of one forest. It does not set ε, because the call of `surface` sets ε."""
     arguments = {key: value for key, value in line.settings.parameters().items() if key != "epsilon"}
     values = [f"        {key}={written(value)}," for key, value in arguments.items()]
     return [f"    {line.name!r}: {_class(line).__name__}(", *values, "    ),"]

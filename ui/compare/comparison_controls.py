@@ -1,4 +1,4 @@
-"""The controls of the Compare page. A link can hold any value, so Python checks the values again."""
+"""The controls of the Compare page. A link can set any value, so each value is checked again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COARSE: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 DEPTHS: Final = (2, 4, 6, 8, 10)
 SIZES: Final = (1, 3, 10, 31, 100)
 MAP_DEPTHS: Final = tuple(range(1, 13))
-SECONDS: Final = 30  # computing time (`TimeBudget`) until the page pauses and asks whether to continue
+SECONDS: Final = 30  # computing time (`TimeBudget`) after which the page pauses and asks whether to continue
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Comparison:
 
     @property
     def scale(self) -> MeasureScale:
-        """Name and unit of the measure, without floor and ceiling."""
+        """Name and unit of the measure. The accuracies of guessing and of the best model are not known yet."""
         return MeasureScale(self.measure, self.measure in IN_PERCENT, None, None)
 
     def changes_of(self, kind: str) -> dict[str, int | str]:
@@ -123,7 +123,7 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
 
 
 def measured(view: Comparison, table: Table, jobs: Sequence[SweepJob]) -> SweepResult:
-    """Return the result of some jobs, with the measure `WORST` if it is chosen."""
+    """Return the result of these jobs. If the measure is `WORST` (of the worst group), compute it, too."""
     done = gathered(jobs)
     if view.measure != WORST:
         return done
@@ -138,7 +138,7 @@ def measured(view: Comparison, table: Table, jobs: Sequence[SweepJob]) -> SweepR
 
 
 def lines(view: Comparison, table: Table) -> list[Line]:
-    """Return a line for each forest, with lines for δ > 0 and for the published mode if the user chose them."""
+    """Return a line for each forest, and further lines for δ > 0 and for the published mode if the user chose them."""
     lines = lines_of(table, view.kinds, "certified", view.neighbors, delta=view.delta)
     lines += lines_of(table, view.kinds, "as_published", view.neighbors) if view.published else []
     return [replace(_changed_line(view, line), epsilons=grid_with(view.epsilon)) for line in lines]
@@ -174,9 +174,10 @@ def at_sizes(view: Comparison, table: Table) -> list[Line]:
 
 
 def mapped(view: Comparison, table: Table) -> list[Line]:
-    """Ask for a forest, and return its line at every depth. If the grid lacks the slider's ε, add a line at this ε.
+    """Ask for a forest, and return its line at every depth.
 
-    The simulations of the grid then remain valid when the slider moves.
+    If the grid lacks the slider's ε, return a second line at this ε alone. The simulations of the grid then remain
+    valid when the slider moves.
     """
     kind = select("Forest", list(view.kinds), state.MAPPED, "The forest that is mapped, certified.")
     settings = settings_of(table, kind, "certified", view.neighbors)

@@ -1,4 +1,7 @@
-"""A sentence that names the best forest, the forests that differ from it only by chance, and those that only guess."""
+"""A sentence that names the best forest, the forests that differ from it only by chance, and those that only guess.
+
+A forest only guesses if its accuracy is not clearly better than that of guessing.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from ui.compare.comparison_controls import Comparison
 from ui.jobs.measures import MEASURES
 from ui.jobs.results import SweepResult
 
-NAMED: Final = 3  # largest number of forests that a sentence names
+NAMED: Final = 3  # largest number of forests that the sentence names
 
 
 def insight(
@@ -23,7 +26,7 @@ def insight(
     at_stake: dict[str, Headroom],
     published: Collection[str] = (),
 ) -> str:
-    """Name the best certified forest at this ε, forests that differ from it only by chance, and forests that guess."""
+    """Name the best certified forest at this ε, those that differ from it only by chance, and those that only guess."""
     cells = done.cells[MEASURES[view.measure]].reset_index()
     here = cells[(cells["epsilon"] == view.epsilon) & ~cells["forest"].isin(published)].sort_values("mean")
     here = here.dropna(subset=["mean"])
@@ -40,7 +43,7 @@ def insight(
 
 
 def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
-    """State that no forest is better than guessing, so that the order of forests has no meaning."""
+    """State that no forest is better than guessing, so that their order has no meaning."""
     guessing = "guessing" if scale.floor is None else f"guessing ({scale.text(scale.floor)})"
     who = "No forest here exceeds" if len(view.kinds) > 1 else "This forest does not exceed"
     text = (
@@ -61,7 +64,7 @@ def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
 
 
 def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.DataFrame, at: Headroom) -> str:
-    """Name the best forest at this ε, and all forests whose spread overlaps with the spread of the best."""
+    """Name the best forest at this ε, and the forests whose spread over releases overlaps with that of the best."""
     if scale.floor is not None and best["mean"] <= scale.floor + at.noise:
         return (
             f"At ε = {view.epsilon:g} no forest is better than guessing ({scale.text(scale.floor)}) by more than luck; "
@@ -77,7 +80,7 @@ def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.Data
 
 
 def _who(near: Sequence[str], others: int) -> str:
-    """Name a few forests; count many forests, because a long sentence would push the chart off the screen."""
+    """Name the forests if they are few, else state how many: a long sentence would push the chart off the screen."""
     if len(near) <= NAMED:
         return _listed(near)
     return f"all {others} others" if len(near) == others else f"{len(near)} of the {others} others"

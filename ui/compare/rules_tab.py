@@ -1,4 +1,7 @@
-"""The tab “α and voting”: a line for each value of a setting, and a sentence that names the lines that differ."""
+"""The tab “α and voting”: a line for each value of one setting, and a sentence that names the lines that differ.
+
+α is a setting of boosted trees, and voting is a setting of forests. A line is a curve of accuracy against ε.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class Rules:
         The forest, by its name in `FORESTS`.
     parameter : str
         Parameter of the estimator.
-    values : dict
+    Value of the parameter for each line, by the name of the line.
         Value of the parameter by the name of its line.
     noun : str
         Word for a line in sentences.
@@ -94,7 +97,7 @@ def choose() -> str:
 
 
 def lines(rules: Rules, view: Comparison, table: Table) -> tuple[list[Line], str]:
-    """Return a line of the certified forest for each value of the setting, and a heading with the user's settings."""
+    """Return a line of the certified forest for each value of the setting, and a heading with changed settings."""
     settings = settings_of(table, rules.kind, "certified", view.neighbors)
     settings, note = applied(settings, view.changes_of(rules.kind), rules.parameter)
     others = tuple(option for option in settings.options if option[0] != rules.parameter)
@@ -109,21 +112,21 @@ def lines(rules: Rules, view: Comparison, table: Table) -> tuple[list[Line], str
 class Apart:
     """The best line at one ε, and the lines that are worse by more than chance.
 
-    Means are over the `releases` releases that all lines have.
+    Means are over the same `releases` simulated releases for all lines.
     """
 
     epsilon: float
     best: str
     mean: float
     releases: int
-    behind: dict[str, float]  # difference from the best mean, by name
+    behind: dict[str, float]  # for each worse line, the best mean minus its mean
 
 
 def apart(done: SweepResult, measure: str, n_test: float) -> list[Apart]:
     """Return, for each ε, the lines that are worse than the best by more than chance.
 
-    Lines are compared over the releases that all lines have; an ε without such releases is left out. A difference is
-    more than chance if it exceeds three numbers: one percentage point, the margin of the held-out rows, and two
+    Lines are compared over the releases that all lines have. An ε without such releases is left out. A difference is
+    more than chance if it exceeds each of three numbers: one percentage point, the margin of the held-out rows, and two
     standard errors of the difference between releases with the same seeds. `n_test` is the number of rows on which an
     accuracy would be as precise as the measure (`baselines.rows`).
     """

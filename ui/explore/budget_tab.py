@@ -90,7 +90,10 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
 
 
 def in_mu_squared(budget: PrivacyLoss, delta: float) -> str:
-    """Explain why the picture of a Gaussian budget shows shares of μ², and state the whole budget."""
+    """Explain why the picture of a Gaussian budget shows shares of μ², and state the whole budget.
+
+    μ is the parameter of Gaussian differential privacy.
+    """
     return (
         "The costs of Gaussian noise add up in μ², not in ε, so the picture shows shares of μ². The whole budget is "
         f"μ² = {epsilon_text(budget.amount)}, which is ε = {epsilon_text(budget.epsilon(delta))}{at_delta(delta)}."
@@ -132,7 +135,7 @@ def _sentence(entry, budget: PrivacyLoss, unit: str | None) -> str:
 
 
 def _fraction(value: Fraction) -> str:
-    """Write a fraction with a denominator of at most 1,000 as a fraction, and any other as a decimal, rounded up.
+    """Write a fraction as it is if its denominator is at most 1,000. Write any other as a decimal that is rounded up.
 
     >>> _fraction(Fraction(1, 2)), _fraction(Fraction(5303300859, 1250000000))
     ('1/2', '4.2427')
@@ -145,7 +148,7 @@ def _first_up(text: str) -> str:
 
 
 def ledger_table(ledger: Ledger) -> pd.DataFrame:
-    """Return one row for each kind of question that a release asks. Costs are exact in ε and rounded up in μ²."""
+    """Return a row for each kind of question that a release asks of the rows. Costs in μ² are rounded up."""
     unit, amount = ("ε", str) if ledger.kind == PURE else ("μ²", epsilon_text)
     return pd.DataFrame(
         [

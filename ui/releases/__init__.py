@@ -1,1 +1,1 @@
-"""The page Releases: use of released forests, records of releases, and the ledger of this computer."""
+"""The page Releases: predictions of released forests, records of releases, and this computer's ledger."""

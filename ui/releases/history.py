@@ -1,4 +1,4 @@
-"""The ledger on the page Releases: every release that is booked on this computer, and copies of the book."""
+"""The ledger on the page Releases: every release that is booked on this computer, and copies of this book."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ui.shared.wording import plain, sum_text
 
 
 def show() -> None:
-    """Draw the sums of all populations, and controls that copy, merge and delete. If no book is kept, draw nothing."""
+    """Draw the total loss of each population, and controls to copy, merge and delete. Without a book, draw nothing."""
     try:
         if (book := kept_book()) is not None:
             _show(book)
@@ -58,7 +58,7 @@ def _show(book: Book) -> None:
 
 
 def _population(book: Book, population: Population) -> None:
-    """Draw the sum of a population and the table of its releases."""
+    """Draw the total privacy loss of a population (the people whose data is used), and a table of its releases."""
     name, n = plain(population.name, 80), len(population.bookings)
     try:
         total = population.total()
@@ -99,7 +99,7 @@ def _cost(booking: Booking) -> str:
 
 
 def _merge(book: Book) -> None:
-    """Offer to add the bookings of a copy."""
+    """Offer to add the bookings of a copy of the book."""
     file = st.file_uploader("Merge a copy into this book", "json", key=state.COPY_OF_BOOK, max_upload_size=20)
     if file is None or not st.button("Merge", key="merge_book"):
         return

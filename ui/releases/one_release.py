@@ -1,4 +1,4 @@
-"""One booked release on the page Releases: its record, a comparison with another release, and its withdrawal."""
+"""One booked release on the page Releases: its record, a comparison with another release, and a note of withdrawal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ui.shared.wording import plain, sum_text
 
 
 def show(book: Book, bookings: Sequence[Booking]) -> None:
-    """Ask for one of the bookings, at first the last one, and draw its record, a comparison, and its withdrawal."""
+    """Ask for a booking, at first the last one, and draw its record, a comparison, and a note of withdrawal."""
     by_id = {booking.id: booking for booking in bookings}
     names = {id: f"{booking.time[:16].replace('T', ' ')}, {booking.title}" for id, booking in by_id.items()}
     key = state.ONE_RELEASE(bookings[0].population)
@@ -44,7 +44,7 @@ def show(book: Book, bookings: Sequence[Booking]) -> None:
 
 
 def record_of(booking: Booking) -> ReleaseRecord | None:
-    """Return the record of a booking; None if there is none, or it cannot be read."""
+    """Return the record of a booking, or None if it has no record that can be read."""
     try:
         return ReleaseRecord.from_dict(booking.record)
     except RecordError:
@@ -102,7 +102,7 @@ def _facts(record: ReleaseRecord) -> dict[str, str]:
 
 
 def _withdraw(book: Book, booking: Booking) -> None:
-    """Offer to note that a release is withdrawn. Its cost stays, because a release cannot be taken back."""
+    """Offer to note that a release is withdrawn. Its cost still counts, because published data cannot be taken back."""
     key = state.WITHDRAWAL(booking.id)
     with st.popover("Withdraw"):
         st.markdown(

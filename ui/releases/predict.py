@@ -34,8 +34,8 @@ from ui.shared.session_ledger import at_hand
 from ui.shared.wording import epsilon_text, plain
 
 FILE = "a file"
-SURE = "how sure"  # column with the share of the predicted class: of the votes, or its probability by the scores
-SHOWN = 1_000  # number of rows that the page shows; the download has all rows
+SURE = "how sure"  # column with the share of votes, or the probability by the scores, of the predicted class
+SHOWN = 1_000  # largest number of rows that the page shows; the download has all rows
 CHECKED: Final = (
     "**Checked here:** the file's certificate, its ledger of questions, and its trees agree with each other. "
     "**Not checked, because no file can show it:** whether the noise was really drawn as stated, and whether the "
@@ -45,7 +45,7 @@ _NOT = {"numeric": "no number", "categorical": "not listed"}
 
 
 def choose_forest() -> tuple[ReleasedForest | None, bool]:
-    """Ask for a forest. Return the forest (or None), and whether it comes from a file instead of this session."""
+    """Ask for a forest. Return it (or None), and whether it comes from a file instead of this session."""
     of_session = {f"release {r.number}: {r.title}": r for r in reversed(at_hand())}
     picked = FILE
     if of_session:
@@ -79,7 +79,7 @@ def _loaded(digest: str, _data: bytes) -> ReleasedForest:
 def describe(forest: ReleasedForest, *, from_file: bool) -> None:
     """Show the forest, its privacy and its columns.
 
-    For a forest from a file, the text attributes the guarantee to the file, because the app cannot check it.
+    For a forest from a file, the text says that the file states the guarantee, because the app cannot check it.
     """
     domain = forest.domain
     classes = ", ".join(plain(c, 20) for c in domain.classes[:8])
@@ -107,7 +107,7 @@ def describe(forest: ReleasedForest, *, from_file: bool) -> None:
 
 
 def _as_stated(certificate: str) -> str:
-    """Return a certificate as text for a reader of its file. Files of earlier versions say "asserted by you"."""
+    """Return a certificate in words for a reader of its file. Files of earlier versions say "asserted by you"."""
     return f"According to the file: {certificate}".replace("asserted by you: ", "asserted by the curator: ")
 
 
@@ -118,10 +118,10 @@ def _badge(forest: ReleasedForest, from_file: bool) -> Badge:
 
 
 def explain(forest: ReleasedForest, *, from_file: bool) -> None:
-    """Show the effects of attributes on the scores of an additive forest. They are computed from the file alone."""
+    """Show how attributes change the scores of an additive forest. Nothing but the forest is needed for this."""
     if forest.voting != CLIPPED_LOGISTIC or not st.toggle("Show what moves its scores", key=state.EXPLAINED):
         return
-    kept, scores = state.SCORES_OF.value  # kept, so that scores are computed once for each forest
+    kept, scores = state.SCORES_OF.value  # the session keeps the scores, so that they are computed once for each forest
     try:
         if kept is not forest:
             scores = AddedScores.of(forest)
@@ -140,7 +140,7 @@ def _values(feature: Feature) -> str:
 def _private(forest: ReleasedForest, from_file: bool) -> str:
     """Return a sentence about what the forest may reveal.
 
-    It is empty for a forest that is not certified, because the certificate already says so.
+    It is empty for a forest that is not certified, because its certificate already says so.
     """
     if not forest.certificate.certified:
         return ""
@@ -151,7 +151,7 @@ def _private(forest: ReleasedForest, from_file: bool) -> str:
 
 
 def _check_columns(domain: Domain, names: list[str]) -> None:
-    """Raise DomainError if the file lacks columns of the forest."""
+    """Raise DomainError if the file lacks columns that the forest needs."""
     if absent := [name for name in domain.source_columns if name not in names]:
         has = "none" if len(absent) == len(domain.source_columns) else f"not all {len(domain.source_columns):,}"
         raise DomainError(
@@ -172,7 +172,7 @@ def predict_csv(forest: ReleasedForest) -> None:
     try:
         csv = tables.uploaded(tables.digest_of(file), file.getvalue(), file.name)
         _check_columns(forest.domain, list(csv.table.columns))
-        # Cells are read by the rules of the fit, but in the CSV format of this file. Labels are not needed.
+        # Cells are read by the rules of the fit, but in the CSV format of this file. Predictions need no labels.
         rows = csv.read_with(replace(forest.domain, classes=(), label="", reading=csv.reading))
         why = _why_not_predicted(forest.domain, rows)
         fits = np.array([not sentence for sentence in why], dtype=bool)
@@ -213,12 +213,12 @@ def predict_csv(forest: ReleasedForest) -> None:
     )
     if len(out) > SHOWN:
         st.caption(f"The first {SHOWN:,} rows; all are in the download.")
-    # The file is written on demand, because a file that a run has made may be gone when the browser requests it.
+    # The file is made on demand, because a file from an earlier run may be gone when the browser requests it.
     offer_csv("Download predictions", lambda: out, "CURATOR_ONLY_predictions.csv")
 
 
 def unused(name: str, columns: Iterable[str]) -> str:
-    """Return a new column name. A file may already have a column of predictions with the usual name.
+    """Return `name`, with a number if a column already has this name.
 
     >>> unused("how sure", ["how sure", "age"])
     'how sure (2)'
@@ -227,7 +227,7 @@ def unused(name: str, columns: Iterable[str]) -> str:
 
 
 def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
-    """Return, for each row, a sentence about the cells that the forest refuses; empty if it refuses none."""
+    """Return, for each row, a sentence that names the cells because of which it is not predicted; else empty."""
     refusing = tuple(replace(f, missing="category") for f in domain.features if f.missing == "refuse")
     if not refusing:
         return [""] * len(rows)
@@ -237,9 +237,9 @@ def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
 
 
 def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the class and the share of each row; a row that does not fit has an empty class and a NaN share.
+    """Return the predicted class of each row and its share; "" and NaN for rows that cannot be predicted.
 
-    If a row does not fit, all classes are text, because the caller writes the reason into the same column.
+    If such a row exists, all classes are texts, because the caller writes the reason into the same column.
     """
     if fits.all():
         return forest.predict(rows), forest.class_shares(rows).max(axis=1)

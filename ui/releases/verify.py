@@ -1,4 +1,4 @@
-"""The part of the page Releases that checks whether a forest file and a release record belong together."""
+"""The part of the page Releases that checks whether a release record describes a forest file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ui.shared.wording import plain, sum_text
 
 
 def show() -> None:
-    """Ask for a file and a record, and say whether they belong together."""
+    """Ask for a forest file and a record, and say whether they belong together."""
     with st.expander("Check a file against its record", icon=":material/fact_check:"):
         left, right = st.columns(2)
         file = left.file_uploader("Released forest", ["json", "gz"], max_upload_size=MAX_UPLOAD_MB)
