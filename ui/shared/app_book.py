@@ -1,4 +1,4 @@
-"""The book of the app: the ledger across releases, if this server may keep one."""
+"""The book of the app: the ledger of all releases on this computer, if this server may keep one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ OFF: Final = "off"  # value of the environment variable that switches the book o
 def is_kept() -> bool:
     """Return whether this server keeps a book.
 
-    A server that answers only to the names of this machine has one user, so it keeps a book. A server that answers to
-    other names, for example behind a proxy, may have several users. It keeps a book only if the environment variable
-    `DPFOREST_DATA_DIR` names a folder. The value `off` of this variable switches the book off on any server.
+    A server that answers only to the names of this machine has one user, so it keeps a book. Any other server, for
+    example behind a proxy, may have several users. It keeps a book only if the environment variable `DPFOREST_DATA_DIR`
+    names a folder. If this variable is `off`, no server keeps a book.
     """
     folder = os.environ.get(FOLDER_VARIABLE, "")
     return folder != OFF and (bool(folder) or HostNames.of_config() == HostNames(LOOPBACK))

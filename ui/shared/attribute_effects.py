@@ -88,10 +88,11 @@ def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
 def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:
     """Return the probability that noise reverses the lead of the best class over the second; NaN if it is unknown.
 
-    The probability is Φ(−lead / deviation) for a lead with normal noise. Other classes than these two are ignored.
+    The probability is Φ(−lead / deviation): Φ is the distribution function of the normal distribution, and the
+    deviation is that of the lead's noise. All classes but these two are ignored.
     """
     first, second = np.sort(scores)[::-1][:2]
-    if added.domain.n_classes == 2:  # the two scores have opposite signs and the same noise
+    if added.domain.n_classes == 2:  # the two scores are equal except for their signs, and so is their noise
         lead, deviation = abs(first), added.score_noise
     else:
         centered = math.sqrt(1 - 1 / added.domain.n_classes)

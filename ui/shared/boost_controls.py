@@ -1,4 +1,8 @@
-"""Controls that only data-dependent forests have: the α strategy with its drawing, and the bound on the row count."""
+"""Controls that only data-dependent forests have: the α strategy with its drawing, and the bound on the row count.
+
+α mixes the two losses by which splits are scored: the 0/1 loss (α = 0) and Matsushita's loss (α = 1). A strategy sets α
+at each level of a tree.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +33,13 @@ ALPHAS = {
         "drawn by hand": "hand",
     },
 }
-# Mean accuracy over six tables with two classes at ε = 0.1, 1 and 10, from bench/alpha.py.
+# Mean accuracy in percent over six tables with two classes at ε = 0.1, 1 and 10, measured by bench/alpha.py.
 MEASURED = {"α = 0": (77.0, 90.0, 93.1), "α = 1": (70.6, 78.9, 86.6), "α that follows the error": (73.7, 83.6, 88.4)}
 BOUNDS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, MAX_BOUND)
 
 
 def strategy(mode: str) -> str:
-    """Ask for an α strategy. Return "fixed", "hand", or the estimator's name of another strategy."""
+    """Ask for an α strategy. Return "fixed", "hand" (drawn by hand), or the estimator's name of another strategy."""
     name = select(
         "α: how questions are judged",
         list(ALPHAS[mode]),
@@ -48,7 +52,7 @@ def strategy(mode: str) -> str:
 
 
 def alpha(how: str, depth: int) -> Any:
-    """Draw the controls of a strategy and a small drawing of α by level. Return the value of the parameter `alpha`."""
+    """Draw the controls of the strategy `how`, and α by level. Return the value of the parameter `alpha`."""
     if how == "fixed":
         within(state.ALPHA, 0.0, 1.0)
         value = st.slider("α", 0.0, 1.0, 0.0, 0.1, key=state.ALPHA, bind=LINKED)
@@ -71,9 +75,9 @@ def alpha(how: str, depth: int) -> Any:
 
 
 def stops(mode: str) -> tuple[str, ...]:
-    """Return the values of a slider that covers the strategies: fixed α from 0 to 1, then names of other strategies.
+    """Return the positions of a slider that covers the strategies: fixed α from 0 to 1, then names of strategies.
 
-    The strategy "drawn by hand" is left out, because it has a slider for each level.
+    The strategy "drawn by hand" is left out, because it has one value for each level.
 
     >>> stops("certified")[-4:]
     ('1', 'falls level by level', 'follows the error, with noise', 'follows the error of the tree before')
@@ -83,14 +87,14 @@ def stops(mode: str) -> tuple[str, ...]:
 
 
 def stop_of(alpha: Any, mode: str) -> str:
-    """Return the value of the slider (`stops`) that stands for a value of the parameter `alpha`, or "drawn by hand"."""
+    """Return the position of the slider (`stops`) for a value of the parameter `alpha`, or "drawn by hand"."""
     if isinstance(alpha, tuple):
         return "drawn by hand"
     return f"{alpha:g}" if isinstance(alpha, float) else next(n for n, how in ALPHAS[mode].items() if how == alpha)
 
 
 def alpha_of(stop: str, mode: str) -> Any:
-    """Return the value of the parameter `alpha` for a value of the slider (`stops`).
+    """Return the value of the parameter `alpha` for a position of the slider (`stops`).
 
     >>> alpha_of("0.3", "certified"), alpha_of("falls level by level", "certified")
     (0.3, 'schedule')
@@ -99,7 +103,7 @@ def alpha_of(stop: str, mode: str) -> Any:
 
 
 def take_stop(stop: str, mode: str) -> None:
-    """Set the strategy on a page that is not drawn yet, as if the user had chosen it."""
+    """Set the strategy on a page that is not drawn yet, as if the user had moved the slider to this position."""
     if stop in ALPHAS[mode]:
         state.ALPHAS.value = stop
     else:
@@ -127,7 +131,7 @@ def _draw(levels: list[float], *, exact: bool) -> None:
 
 
 def default_bound(table: Table | None) -> int:
-    """Return the lowest bound that is at least the row count of a public table. Other tables get the highest bound."""
+    """Return the lowest bound that a public table's row count does not exceed. Other tables get the highest bound."""
     n = len(table.frame) if table is not None and table.is_public else MAX_BOUND
     return next(bound for bound in BOUNDS if bound >= min(n, MAX_BOUND))
 

@@ -1,6 +1,6 @@
 """Caches of the app: all sessions share results on public tables; results on an upload stay in its session.
 
-Every cache is made here, so that "Clear my data" empties all caches of a session.
+This module makes every cache of the app, so that "Clear my data" can empty all caches of a session.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def for_everybody(*, data: bool = False, max_entries: int | None = None, spinner
 
 
 def for_session(*, data: bool = False, max_entries: int | None = None, spinner: bool | str = False) -> Callable:
-    """Make a cache of one session. `clear` empties it."""
+    """Make a cache that one session uses alone. `clear` empties it."""
     kind: Any = st.cache_data if data else st.cache_resource
 
     def decorator(function: Callable) -> Any:
@@ -39,7 +39,7 @@ def for_session(*, data: bool = False, max_entries: int | None = None, spinner: 
 
 
 def by_table(*, everybody: int, session: int, data: bool = False, spinner: bool | str = False) -> Callable:
-    """Make a cache of a function of (key, table, ...). Sessions share results on bundled tables, but not on uploads.
+    """Make a cache for a function of (key, table, ...). Sessions share results on bundled tables, but not on uploads.
 
     Parameters
     ----------
@@ -64,4 +64,4 @@ def clear() -> None:
     """Empty all caches of this session."""
     for cached in _SESSION_CACHES:
         cached.clear()
-    pack.cache_clear()  # this cache holds the last packed trees of any session
+    pack.cache_clear()  # this cache holds trees that any session packed last

@@ -1,8 +1,8 @@
 """Controls whose value is in the link, and checks of a value against the current options of a control.
 
-A value may be none of the current options: a link can hold any value, and a value for one table may not fit the next
-table. These functions remove a value that does not fit. Then the control or the page starts from its default.
-`drop_unfit` of `ui.state` checks the type of a value when a page opens.
+The value of a control may not be among its current options: a link can hold any value, and a value for one table may
+not fit the next table. These functions remove such a value, so that the control or the page starts from its default.
+`drop_unfit` of `ui.state` checks only the type of a value, when a page opens.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def all_known(key: str, options: Any) -> bool:
 
 
 def within(key: str, low: float, high: float) -> bool:
-    """Drop a value that is outside the bounds or not of the type of `low`. Return whether it was dropped."""
+    """Drop a value that is out of bounds or has another type than `low`. Return whether it was dropped."""
     return drop(key, lambda value: type(value) is type(low) and low <= value <= high)
 
 
 def select(title: str, options: list[str], key: str, help: str, default: str = "") -> str:
     """Draw a select box whose value is in the link.
 
-    A value that is no option becomes `default`, or the first option.
+    A value that is not among the options becomes `default`, or the first option if there is no default.
     """
     known(key, options)
     default = default or options[0]
@@ -60,8 +60,8 @@ def follow(key: str, default: Any) -> None:
 def say_nearest(what: str, asked: str, least: float, most: float, taken: float | None) -> None:
     """Report that the link asks for an impossible value, and state the number that the page takes instead.
 
-    The message appears once, because the page then writes the possible number into the link. `taken` is None if the
-    value in the link is not a number.
+    The message appears once, because the page then writes the number that it takes into the link. `taken` is None if
+    the value in the link is not a number.
     """
     instead = "another number" if taken is None else f"{taken:,g}"
     st.toast(

@@ -1,4 +1,7 @@
-"""Decimal commas of an upload whose number columns all hold some words, such as "n.d.". No Streamlit here."""
+"""Decimal commas of an upload in which no number column is free of words, such as "n.d.".
+
+This module does not use Streamlit.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ _NUMBERS: Final = (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
 def with_decimal_commas(csv: CsvTable) -> CsvTable:
     """Return the file with the decimal mark of its number columns.
 
-    `read_csv` takes the mark from columns in which every cell is a number. If it found no comma there, this function
-    also looks at columns of numbers and words. The mark becomes a comma if in one of these columns more numbers have a
-    decimal comma than a decimal point. A file with commas between its columns keeps decimal points.
+    `read_csv` takes the mark from columns in which every cell is a number. If no comma is a decimal mark there, this
+    function also looks at columns of numbers and words. The mark becomes a comma if one of these columns has more
+    numbers with a decimal comma than with a decimal point. A file whose columns are separated by commas keeps decimal
+    points.
 
     Examples
     --------

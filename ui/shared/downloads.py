@@ -12,7 +12,7 @@ import streamlit as st
 from dpforest.plotting.style import visible
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_ENDS = re.compile(r"(?<=[;|\t\r\n])")  # matches the empty string after each separator
+_ENDS = re.compile(r"(?<=[;|\t\r\n])")  # matches the empty text after each character that ends a cell
 
 
 def as_csv(table: pd.DataFrame) -> str:
@@ -34,7 +34,7 @@ def as_csv(table: pd.DataFrame) -> str:
 
 
 def _escape_formulas(cell: object) -> object:
-    """Escape formulas at the start of a text and after each character that ends a cell in some spreadsheets."""
+    """Escape formulas at the start of a text, and after each character that ends a cell in some spreadsheets."""
     if not isinstance(cell, str):
         return cell
     return "".join(_escape_formula(part) for part in _ENDS.split(cell))
@@ -51,7 +51,7 @@ def _escape_formula(part: str) -> str:
 
 
 def offer_csv(label: str, table: Callable[[], pd.DataFrame], file_name: str, **settings) -> None:
-    """Draw a button that downloads a table. The table is written when the user presses the button."""
+    """Draw a button that downloads a table. `table` is called when the user presses the button."""
     st.download_button(label, lambda: as_csv(table()), file_name, "text/csv", on_click="ignore", **settings)
 
 
@@ -87,8 +87,8 @@ def _in_latex(cell: object) -> str:
 _COMMANDS = (
     r"\varepsilon \delta \alpha \beta \mu \infty \leq \geq \pm \times \to \gets - ^{-} ^{6} ^{5} ^{2} ^{\varepsilon}"
 )
-# Brackets and stars are escaped too, because at the start of a row LaTeX takes them for an argument of the previous
-# row's end.
+# Brackets and stars are escaped, too. At the start of a row, LaTeX would take them for an argument of the end of the
+# previous row.
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",

@@ -19,21 +19,21 @@ from ui.shared.controls import known
 from ui.shared.downloads import as_csv, as_latex
 from ui.shared.wording import plain
 
-IN_SIGHT: Final = 9  # rows of a table that are in sight without scrolling
+IN_SIGHT: Final = 9  # number of rows of a table that are visible without scrolling
 PRINTED: Final = 50  # largest number of rows of a printed table
-_WORDS: Final = 6  # number of words of a chart's description that name the chart if it has no title
+_WORDS: Final = 6  # a chart without a title is named by this many words of its description
 _GREEK: Final = str.maketrans({"ε": "epsilon", "α": "alpha", "δ": "delta", "×": "by"})
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart, as plotly's dict without the colors of the page, or a table.
+    """A chart as Plotly's dict, without the colors of the page, or a table.
 
     Parameters
     ----------
     drawn : dict or DataFrame
         The chart or the table.
-    public : bool
+    Whether the figure may be published, because it was released or no private data went into it.
         Whether the figure may be published, because it was released or no data went into it.
     """
 
@@ -42,12 +42,15 @@ class Figure:
 
 
 def start() -> None:
-    """Forget the figures of the page's last run."""
+    """Forget the figures that the previous run of the page kept."""
     state.FIGURES.value = {}
 
 
 def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = False) -> dict[str, Any]:
-    """Keep a chart in place of an earlier chart with its title. Return its dict, which callers must not change."""
+    """Keep a chart for downloads, and return its dict, which callers must not change.
+
+    The chart replaces an earlier chart with the same title.
+    """
     title = title or " ".join(re.split(r"[.:,;=]", alt)[0].split()[:_WORDS])
     drawn = chart.to_dict()
     _kept()[title] = Figure(drawn, public)
@@ -55,10 +58,10 @@ def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = Fa
 
 
 def table(frame: pd.DataFrame, title: str, place=st, *, public: bool = False, **settings):
-    """Draw a table, and keep it in place of an earlier table with its title.
+    """Draw a table, and keep it for downloads. It replaces an earlier table with the same title.
 
-    A table that scrolls on the page is drawn a second time, for print only, because a browser prints only what is in
-    sight.
+    A table that scrolls on the page is drawn a second time for print only, because a browser prints only the visible
+    rows.
     """
     _kept()[title] = Figure(frame, public)
     if len(frame) <= IN_SIGHT or settings.get("height") == "content":
@@ -90,7 +93,7 @@ def printed_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table. A mixed column becomes text if it has a whole number that is too large for Arrow.
+    """Return the table, with a mixed column as text if it has an integer that is too large for Arrow.
 
     >>> as_shown(pd.DataFrame({"a": [2**70, "x"], "b": [1, 2]})).to_dict("list")
     {'a': ['1180591620717411303424', 'x'], 'b': [1, 2]}
@@ -114,7 +117,7 @@ def _kept() -> dict[str, Figure]:
 
 
 def offer() -> None:
-    """Draw a button that offers all figures drawn so far. Call this last. Opening the button reruns the page."""
+    """Draw a button that offers all figures drawn so far, so call this last. Opening the button reruns the page."""
     with st.popover("Figures", key=state.FIGURES_OPEN, on_change="rerun"):
         kept = _kept()
         if not kept:
@@ -175,7 +178,7 @@ def _frame(figure: Figure) -> pd.DataFrame:
 def _failures() -> list[str]:
     """Return the reasons of failed downloads.
 
-    A press does not rerun the page, so the next opening shows the reasons.
+    A press of a download button does not rerun the page, so the reasons appear when the user opens the list again.
     """
     return state.FIGURE_FAILURES.value
 
@@ -190,7 +193,7 @@ def _rendered_chart(figure: Figure, title: str, kind: Any, failures: list[str]) 
 
 
 def file_name(title: str, ending: str, *, public: bool) -> str:
-    """Return the name of a downloaded file. It starts with CURATOR_ONLY unless the figure is known to be public.
+    """Return the name of a downloaded file. It starts with CURATOR_ONLY unless the figure may be published.
 
     >>> file_name("Accuracy against ε", "svg", public=False), file_name("How often a label flips", "pdf", public=True)
     ('CURATOR_ONLY_accuracy_against_epsilon.svg', 'how_often_a_label_flips.pdf')

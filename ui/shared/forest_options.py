@@ -1,4 +1,4 @@
-"""Controls that only some forests have, each with a sentence for the user and its choices."""
+"""Controls that only some forests have, each with its choices and a sentence for the user."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ class Option:
         Whether the choices have an order, so that the control is a slider.
     switch : bool
         Whether the control is a switch below ε, with the choices off and on. Other options are among the fine settings.
-    defaults : tuple of str
-        Labels in order of preference. The default is the first of these labels that the mode has, or the mode's first
-        label if it has none of them.
+    Labels in order of preference. The default of a mode is the first of these labels that the mode has. A mode that has
+    none of them starts with its first label.
     """
 
     key: str
@@ -41,12 +40,12 @@ class Option:
     defaults: tuple[str, ...] = ()
 
     def default(self, mode: str) -> str:
-        """Return the label that the control has until the user moves it."""
+        """Return the label that is chosen until the user moves the control."""
         choices = self.choices[mode]
         return next((label for label in self.defaults if label in choices), next(iter(choices)))
 
     def start(self, mode: str) -> Any:
-        """Return the value that the parameter has until the user moves the control."""
+        """Return the value of the parameter until the user moves the control."""
         return self.choices[mode][self.default(mode)]
 
 
@@ -71,8 +70,8 @@ VOTING = Option(
     "Voting",
     "How the forest combines the answers of its trees. It can add up the evidence of the leaves for each class, "
     "average the shares of classes, or take the most frequent answer.",
-    # The default has a different label in each mode. So when the mode changes, the control drops the old default and
-    # starts from the new one.
+    # The default has a different label in each mode. When the mode changes, its old label is therefore not among the
+    # choices, and the control starts from the new default.
     {
         "certified": {
             "evidence added up": "log-odds",
@@ -88,7 +87,7 @@ VOTING = Option(
     },
 )
 COUNT_ROWS = Option(
-    state.COUNTED,  # LABEL_ROWS has another key, because its default differs and a link omits defaults
+    state.COUNTED,  # `LABEL_ROWS` needs another key: its default differs, and a link omits defaults
     "partition",
     "Rows and trees",
     "Every row in every tree makes steadier trees but splits ε among them.",

@@ -1,4 +1,4 @@
-"""The forests that a user can choose: their controls, their defaults, and one plain sentence about each."""
+"""The forests that a user can choose, with their controls, their defaults, and one plain sentence about each."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ui.shared import forest_options as controls
 
 @dataclass(frozen=True)
 class ForestKind:
-    """One estimator as the app offers it.
+    """One kind of forest in the app: an estimator with its controls and texts.
 
     Parameters
     ----------
     most_trees, most_depth : int
-        Largest values of the sliders.
+        Largest values of the two sliders.
     advice : str
         Sentences in markdown about when to prefer this forest.
-    published_depth, published_trees : str
-        A sentence about the source of the sliders' first values in the mode "as published". Empty without this mode.
+    A sentence about where the sliders' first values in the mode "as published" come from. It is empty for a forest
+    without this mode.
     """
 
     title: str
@@ -52,7 +52,7 @@ class ForestKind:
 
     @property
     def chooses_questions(self) -> bool:
-        """Whether the tests are chosen from the data instead of at random."""
+        """Whether the questions of the trees are chosen by the data instead of at random."""
         return self.is_fitted_anew and self.estimator is not dpforest.RandomTreeBoosterClassifier
 
     @property
@@ -65,7 +65,7 @@ class ForestKind:
         return {name: mode for name, mode in MODES.items() if mode == "certified" or self.is_published}
 
     def depth_origin(self, mode: str) -> str:
-        """Return a sentence about the source of the first depth on the slider.
+        """Return a sentence about where the first depth on the slider comes from.
 
         >>> FORESTS["RF-L"].depth_origin("certified")
         'The rule was fitted on twelve public tables, some of which come with the app.'
@@ -73,7 +73,7 @@ class ForestKind:
         return RULE_DEPTH if mode == "certified" else self.published_depth
 
     def trees_origin(self, mode: str) -> str:
-        """Return a sentence about the source of the first number of trees on the slider."""
+        """Return a sentence about where the first number of trees on the slider comes from."""
         return RULE_TREES if mode == "certified" else self.published_trees
 
     @property
@@ -82,7 +82,7 @@ class ForestKind:
         return "n_estimators" in self.parameters
 
     def has_depth(self, mode: str) -> bool:
-        """Return whether the depth can be chosen. The published multinomial forest has no limit on its depth."""
+        """Return whether the user can choose the depth. The published multinomial forest has no limit on its depth."""
         return mode == "certified" or self.estimator is not dpforest.MultinomialForestClassifier
 
 
@@ -182,7 +182,7 @@ FORESTS = {
 }
 
 OPENING = "majority labels"  # the app opens with this forest, because a newcomer can read its trees and labels
-WITH_DELTA = ", δ = 10⁻⁶"  # at the end of a forest's name
+WITH_DELTA = ", δ = 10⁻⁶"  # end of the name of a forest with this δ
 EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
 # Bojarski et al. use 9 to 21 trees, Nock and Henecka use 20, and Fletcher and Islam use 30.
 TREES = (
@@ -197,8 +197,8 @@ NEIGHBORS = {"adding or removing one row": "add-remove", "a row exchanged": "rep
 class ForestSettings:
     """All settings of a forest in the sidebar, as parameters of the estimator.
 
-    `depth` and `trees` are numbers or `AUTO`. `AUTO` is the default of the estimator: a rule or, in the published mode,
-    the value of the paper.
+    `depth` and `trees` are numbers or `AUTO`, the default of the estimator. The default is a public rule, or in the
+    published mode the value of the paper.
     """
 
     kind: str
@@ -214,7 +214,7 @@ class ForestSettings:
         return self.mode == "certified"
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of the estimator, without domain and seeds."""
+        """Return the parameters of the estimator, without the domain and the seeds."""
         kind = FORESTS[self.kind]
         return {
             "epsilon": self.epsilon,
@@ -230,7 +230,7 @@ class ForestSettings:
     def has_cap(self) -> bool:
         """Whether the app limits the number of leaves to save memory.
 
-        It does so only in the mode "as published", and the certificate states the limit.
+        It limits them only in the mode "as published", and the certificate states the limit.
         """
         return not self.certified and "max_leaves" in FORESTS[self.kind].parameters
 
@@ -239,7 +239,7 @@ class ForestSettings:
         return FORESTS[self.kind].estimator(**self.parameters(), domain=domain)
 
     def shape(self, domain: Domain, n_rows: int) -> tuple[int, int]:
-        """Return depth and number of trees of a fit on `n_rows` rows. The public bound on the rows is ignored."""
+        """Return the depth and number of trees of a fit on `n_rows` rows. The option `n_bound` does not change them."""
         spec = self.estimator(domain).set_params(**self._unbound).spec(domain, min(n_rows, MAX_BOUND))
         depth = getattr(spec, "depth", None)  # the published multinomial forest has no depth
         return MAX_DEPTH if depth is None else depth, getattr(spec, "n_trees", 1)
@@ -250,7 +250,7 @@ class ForestSettings:
 
     @property
     def name(self) -> str:
-        """Name that distinguishes the forest from others on the page.
+        """Name that distinguishes this forest from other forests on a page.
 
         >>> ForestSettings("random-tree booster", "certified", 1.0, AUTO, AUTO, "add-remove", (("delta", 1e-6),)).name
         'random-tree booster, δ = 10⁻⁶'
@@ -273,18 +273,18 @@ class ForestSettings:
         return replace(self, options=tuple((name, value if name == parameter else old) for name, old in self.options))
 
     def without_epsilon(self) -> tuple:
-        """Return a key of all settings except ε: forests with the same key can share their counts."""
+        """Return a key of all settings except ε. Forests with the same key can share their counts."""
         return (self.kind, self.mode, self.depth, self.trees, self.neighbors, self.options)
 
 
 def as_it_comes(kind: str, mode: str, epsilon: float, neighbors: str, *, delta: float = 0.0) -> ForestSettings:
-    """Return the default settings of a forest: depth and trees by rule, and each option at its default."""
+    """Return the default settings of a forest: depth and trees are `AUTO`, and each option has its default."""
     options = tuple((o.parameter, o.start(mode)) for o in FORESTS[kind].options if o.choices[mode])
     return ForestSettings(kind, mode, epsilon, AUTO, AUTO, neighbors, options).with_option("delta", delta)
 
 
 def as_code(settings: ForestSettings, dataset: str | None, label: str) -> str:
-    """Return the Python code that releases the same forest in a notebook.
+    """Return Python code that releases the same forest in a notebook.
 
     Parameters
     ----------

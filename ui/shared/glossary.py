@@ -1,4 +1,4 @@
-"""The terms of the field, for the page Glossary and for tooltips. This module does not import streamlit."""
+"""The terms of the field, for the page Glossary and for tooltips. This module does not use Streamlit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Entry(NamedTuple):
-    """A term with its definition in plain words, and its exact definition."""
+    """A term, its definition in plain words, and its exact definition."""
 
     plain: str
     exact: str
@@ -171,5 +171,5 @@ GLOSSARY: Final[dict[str, Entry]] = {
 
 
 def tip(term: str) -> str:
-    """Return the tooltip of a term: both definitions."""
+    """Return the tooltip of a term. It has both definitions."""
     return f"{GLOSSARY[term].plain} Exactly: {GLOSSARY[term].exact}"

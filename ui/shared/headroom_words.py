@@ -1,4 +1,7 @@
-"""Sentences about the cost of privacy. They depend on whether the forest has headroom. No import of streamlit."""
+"""Sentences about the cost of privacy. This module does not use Streamlit.
+
+A forest has headroom if it predicts better than guessing. Without headroom, its curve does not show what privacy costs.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from dpforest.plotting.style import percent
 from ui.shared.wording import plain
 
 GREEDY = "a forest that looks at the data (boosted, multinomial, one greedy tree)"
-MOST_NAMED = 2  # number of attributes that a sentence names
+MOST_NAMED = 2  # largest number of attributes that a sentence names
 
 
 def points(difference: float) -> str:
@@ -28,19 +31,19 @@ def learns_nothing(
 ) -> str:
     """Return the message for a forest that predicts no better than guessing even without noise.
 
-    Privacy is not the cause then. The forest may still rank rows well, which the measure does not show, so the message
-    is only about the measure.
+    Privacy is not the cause in this case. The message is only about the shown measure, because the forest may still
+    rank rows well.
 
     Parameters
     ----------
     guess : str
-        Description of guessing, as markdown.
+        Description of how to guess, as markdown.
     measure : str
         Name of the measure on the page.
     rows : int
         Number of held-out rows, or of held-out persons if `noun` is "person".
     certified : bool
-        Whether the forest could be released.
+        Whether the forest has a privacy guarantee. If not, the message does not speak of privacy.
     noun : str
         The unit of privacy, "row" or "person".
     """
@@ -68,9 +71,9 @@ def what_helps(at: Headroom, best_name: str | None, *, greedy: bool, wide: Seque
     best_name : str or None
         Name of the best model without privacy; None while it is being fitted.
     greedy : bool
-        Whether the forest looks at the data.
+        Whether the trees choose their questions by the data.
     wide : sequence of (name, share)
-        Result of `headroom.overwide_features`.
+        Attributes whose values are far from their public bounds, as `headroom.overwide_features` returns them.
     """
     if at.best is None or best_name is None:
         return "Whether there is anything to learn here is not known until the models are fitted."
@@ -103,13 +106,13 @@ def what_privacy_costs(
 ) -> str:
     """Return a sentence about the cost of privacy along the curve of a forest that learns something.
 
-    The cost of privacy is the difference between a forest and the same forest without noise. The best model without
-    privacy may be another model. If it is better, the sentence names it, because a page shows it as “Without privacy”.
+    The cost of privacy is the difference between a forest and the same forest without noise. If another model is better
+    without privacy, the sentence names this model, because the page shows its value as “Without privacy”.
 
     Parameters
     ----------
     means : array of shape (E,)
-        Mean measure of the private forest at each ε.
+        Mean of the measure over simulated releases of the private forest, at each of E values of ε.
     what : str
         Cause of the cost: "privacy", or the noise of a forest that is not private.
     """

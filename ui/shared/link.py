@@ -1,4 +1,4 @@
-"""Links: the settings that a page passes on to another page, and the address of a page with its settings."""
+"""Links: the settings that one page passes on to another page, and the address of a page with its settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.shared.epsilon import put_epsilon
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, MODES, ForestSettings
 
-# For each page, the controls whose values go from page to page. All pages also have `PRESENT`.
+# For each page, the controls whose values are passed on from page to page. All pages also have `PRESENT`.
 _TABLE: Final = (state.DATA, state.LABEL)
 _CONTROLS: Final = {
     "Explore": (*_TABLE, state.EPSILON, state.NEIGHBORS, state.MODE, state.FOREST, state.DELTA),
@@ -25,15 +25,15 @@ _CONTROLS: Final = {
 }
 _SHAPE: Final = (state.BY_RULE, state.DEPTH, state.TREES)
 _FROM: Final = {"from": "choose"}
-NOT_COPIED: Final = ("room",)  # the room of a class is not a setting of a page
+NOT_COPIED: Final = ("room",)  # parameters that a copied link leaves out: the room of a class is no setting of a page
 _RENAMED: Final = {"neighbours": "neighbors"}  # names of parameters in old links, and their current names
 
 
 def carry_over(title: str) -> None:
-    """Restore the values of controls that the previous page also had. Streamlit drops values that only a link has set.
+    """Restore the values of controls that the previous page also had, because Streamlit drops some of them.
 
-    An address with settings comes from a link or from the browser's Back button. It is complete, so this function adds
-    nothing to it.
+    Streamlit drops a value that a link has set and the user has not moved. If the address has settings, it comes from a
+    link or from the browser's Back button. Such an address is complete, so nothing is added to it.
     """
     for old, new in _RENAMED.items():
         if old in st.query_params:
@@ -60,9 +60,9 @@ def carry_over(title: str) -> None:
 
 
 def _take_earlier_choice() -> None:
-    """Let Choose show the ε and the forest of earlier pages, if the user has chosen them there.
+    """Let Choose show the ε and the forest of earlier pages, if the user chose them there.
 
-    Otherwise Choose shows the answer that it computes.
+    If not, Choose shows the answer that it computes.
     """
     values, address = _last()["values"], _last()["address"]
     if address.get("eps"):
@@ -92,7 +92,7 @@ def remember() -> None:
 
 
 def _remember_look_at(address: dict[str, str], last: dict[str, dict[str, Any]]) -> None:
-    """Store the ε and the forest of Choose for later pages, if the user has chosen them."""
+    """Store the ε and the forest that Choose shows for later pages, if the user chose them on Choose."""
     if address.get("look_eps"):
         put_epsilon(state.EPSILON_TO_LOOK_AT.value)
         last["values"]["eps"], last["address"]["eps"] = state.EPSILON_TO_LOOK_AT.value, address["look_eps"]
@@ -104,7 +104,7 @@ def _remember_look_at(address: dict[str, str], last: dict[str, dict[str, Any]]) 
 def hand_over(settings: ForestSettings, label: str, help: str) -> None:
     """Draw a link to Explore that chooses a forest there and lets the rule set depth and number of trees.
 
-    `remember` passes on all other settings.
+    `carry_over` restores all other settings there, from the values that `remember` stored.
     """
     state.HANDED_OVER.value = settings
     st.page_link("app.py", label=label, icon=":material/arrow_forward:", query_params=_FROM, help=help)
@@ -118,13 +118,13 @@ def copy_link(*, of_upload: bool = False) -> None:
     Parameters
     ----------
     of_upload : bool
-        Whether the page shows a file of the user. The linked page then asks for this file.
+        Whether the page shows a file of the user. Whoever opens the link is then asked for this file.
     """
     remember()
     with st.popover("Copy link"):
         note = " It does not carry your file or its columns." if of_upload else ""
         st.caption(f"Anyone who opens this link sees the same settings.{note}")
-        # A parameter may have several values.
+        # keep all values of a parameter that occurs several times
         settings = {name: st.query_params.get_all(name) for name in st.query_params if name not in NOT_COPIED}
         st.code(address(st.context.url or "", settings), language=None, wrap_lines=True)
 
@@ -162,9 +162,9 @@ def _take(settings: ForestSettings) -> None:
 
 
 def _last() -> dict[str, dict[str, Any]]:
-    """Return the stored controls: under "values" the value of each, and under "address" its text in the address.
+    """Return the stored controls: their values under "values", and the values' texts in the address under "address".
 
-    The text is empty for a control at its default.
+    The text of a control at its default is empty, because the address leaves it out.
     """
     last = state.BETWEEN_PAGES.value
     for part in ("values", "address"):

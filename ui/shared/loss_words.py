@@ -1,4 +1,4 @@
-"""Words about the privacy loss of releases, and about what a release would promise."""
+"""Words about the privacy loss of releases, and about the guarantee that a release would have."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POWER: Final = re.compile(r"^1e-(\d+)$")
 
 
 def caution_on_delta(delta: float, n_rows: int, unit: str | None = None) -> str:
-    """Return the certificate's caution about a δ that is not below 1/n, as markdown. Empty if δ is below 1/n."""
+    """Return the certificate's caution, as markdown, about a δ of at least 1/n, where n is `n_rows`; else empty."""
     return unbroken(large_delta_caution(delta, n_rows, unit))
 
 
@@ -31,7 +31,7 @@ def at_delta(delta: float) -> str:
 
 
 def would_promise(certificate: Certificate, ledger: Ledger) -> Guarantee:
-    """Return the guarantee that a release would have if its schema were public, from the noise in its ledger."""
+    """Return the guarantee of a release if its schema were public. It follows from the noise in the ledger."""
     if certificate.certified or not ledger.has_budget:
         return guarantee_of(certificate)
     steps, unit = steps_of(ledger), ledger.unit
@@ -39,7 +39,7 @@ def would_promise(certificate: Certificate, ledger: Ledger) -> Guarantee:
 
 
 def guess_words(promise: Guarantee) -> str:
-    """Return the largest number of right guesses in a hundred guesses at 50:50, in words.
+    """Return in words how many of 100 guesses can be right if both answers are equally likely.
 
     >>> from fractions import Fraction
     >>> guess_words(Guarantee(Fraction(1), 0.0, "replace-one"))
@@ -57,7 +57,7 @@ def guess_words(promise: Guarantee) -> str:
 
 
 def success_share(promise: Guarantee, question: str) -> str:
-    """Return the largest number of right guesses in a hundred guesses at 50:50, rounded up.
+    """Return how many of 100 guesses can be right if both answers are equally likely, rounded up.
 
     >>> [success_share(Guarantee(epsilon), MEMBERSHIP) for epsilon in (1, 20)]
     ['73.2', 'practically all']
@@ -66,9 +66,9 @@ def success_share(promise: Guarantee, question: str) -> str:
 
 
 def belief_words(promise: Guarantee) -> str:
-    """Return how sure somebody with a prior of 50 % can become after a release, as a sentence without its period.
+    """Return how sure somebody who is 50 % sure can become after a release, as a sentence without its period.
 
-    Empty if δ > 0, because rare releases may change a belief without limit.
+    The text is empty if δ > 0, because rare releases may then change a belief without limit.
 
     >>> from fractions import Fraction
     >>> belief_words(Guarantee(Fraction(1), 0.0, "replace-one"))

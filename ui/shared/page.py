@@ -58,18 +58,19 @@ PAGES: Final = {
     "Glossary": "pages/8_Glossary.py",
 }
 TO_LEARN: Final = "Lesson"  # first page of the group "Learn" in the navigation
-OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # no page of the lesson reads a file
+OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # the pages of a server for classes, where no page reads a file
 
 PLAIN, LARGE = 14, 18  # font size in pixels on a page, and in presentation mode; the lesson sets other sizes
 _INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # color of text, by whether the page is dark
 _QUIET: Final = {True: "#AAB5BF", False: "#55606B"}
 _BACKDROP: Final = {True: "rgba(17,22,27,0.85)", False: "rgba(255,255,255,0.85)"}  # behind words that a curve may cross
-_BRIGHT: Final = "#4DA6DD"  # replaces the color PRIVATE of thin lines on a dark page
+_BRIGHT: Final = "#4DA6DD"  # color of thin lines on a dark page, in place of PRIVATE
 
 
 def open_page(title: str) -> None:
-    """Set up a page. It is the first call of every page."""
-    # The Data tab reports cells that do not fit the domain. In the server's log, other people would see these cells.
+    """Set up a page. Every page calls this function first."""
+    # The Data tab reports cells that do not fit the domain. A warning would also write them to the server's log, where
+    # other people could read them.
     warnings.filterwarnings("ignore", category=OutOfDomainWarning)
     st.set_page_config(page_title=f"{title} · dpforest", page_icon="🌲", layout="wide")
     state.drop_unfit()
@@ -104,7 +105,7 @@ def _end_presentation() -> None:
 
 
 def badge(kind: Badge, detail: str = "") -> None:
-    """Draw one of the badges that every figure has. Red is only for figures that no certificate covers."""
+    """Draw one of the badges that every figure has. Red marks only figures that no certificate covers."""
     color, meaning = _BADGES[kind]
     st.badge(f"{kind}{detail}", color=color, help=meaning)
 
@@ -119,7 +120,7 @@ def titled(title: str, *kinds: Badge | None, help: str | None = None) -> None:
 
 
 def table_header(table: Table, neighbors: str) -> None:
-    """Draw the name, the size and the label of the table that a page simulates forests on, with badges."""
+    """Draw the name, size and label of the table on which a page simulates forests, with badges."""
     title = f"**{plain(table.short_title, 50)}** · {counted(table)} · predicts {plain(table.label, 30)}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
         st.markdown(title, width="content")
@@ -137,7 +138,7 @@ def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
         Name of the chart among the figures for papers; by default the first words of `alt`. A later chart with the
         same name replaces this chart.
     public : bool
-        Whether the chart may be published, because it was released or no data went into it.
+        Whether the chart may be published, because it was released or no private data went into it.
     """
     plain_figure = figures.keep_chart(figure, alt, title, public=public)
     return _on_page(plain_figure, alt, place, **settings)
@@ -160,12 +161,12 @@ def _is_dark() -> bool:
 
 
 def sorry(sentence: object) -> None:
-    """Show a problem that the user can correct. The message is not red, because red means a broken privacy claim."""
+    """Show a problem that the user can correct. It is not red, because red marks a broken privacy claim."""
     st.warning(plain(sentence, 2_000), icon=":material/info:")  # the sentence may name a column, a category or a file
 
 
 def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
-    """Return the figure in the colors of a page. Text without a font size gets `size`.
+    """Return the figure in the colors of a page. Text without a font size gets the size `size`.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str
         Font size in pixels.
     """
     words = {"size": size, "color": _QUIET[dark]}
-    # Font of words in traces and color bars
+    # Font of words in traces and color bars.
     font = {"size": size, **figure["layout"].get("font", {}), "color": _INK[dark]}
     layout = _with(figure["layout"], {"font": font, "hoverlabel": {"font": {"size": size}}})
     layout = _with(layout, {"template": {"layout": {"annotationdefaults": {"font": {"size": size}}}}})
@@ -200,7 +201,7 @@ def thin_lines(figure: dict[str, Any], private: str, *, dark: bool) -> dict[str,
 
 
 def _with(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return the old dict updated with the new one, level by level."""
+    """Return the old dict with the values of the new dict, and merge nested dicts in the same way."""
     return {
         **old,
         **{key: _with(old.get(key) or {}, value) if isinstance(value, dict) else value for key, value in new.items()},

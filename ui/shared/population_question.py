@@ -1,4 +1,7 @@
-"""The question of the release dialog: whose data is it? The answer decides in which sum of the book it counts."""
+"""The question of the release dialog: whose data is it? The book adds up the privacy loss of each population.
+
+A population is the people whose data is used.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ LARGEST_CAP: Final = 1_000.0
 
 @dataclass(frozen=True)
 class ChosenPopulation:
-    """A population that the user chose or named, with the changes that the release makes first.
+    """A population that the user chose or named, and what the release must first change in the book.
 
     Attributes
     ----------
     population : Population
-        The population, with the cap and the number of rows per person that the release will set.
+        The population, with the limit on its total loss and the number of rows per person that the release will set.
     is_new : bool
-        Whether the book does not have the population yet.
+        Whether the population is not in the book yet.
     """
 
     book: Book
@@ -38,7 +41,7 @@ class ChosenPopulation:
     is_new: bool
 
     def account(self) -> PopulationAccount:
-        """Return the account that books the release. First add the population to the book, or change it there."""
+        """Return the account that books the release. Before, add the population to the book, or change it there."""
         name, rows = self.population.name, self.population.rows_per_person
         if self.is_new:
             self.book.add_population(name, cap=self.population.cap, rows_per_person=rows)
@@ -50,14 +53,14 @@ class ChosenPopulation:
 def ask(
     book: Book, table: Table, cost: Cost, delta: float, earlier: list[Release], optional: DeltaGenerator
 ) -> ChosenPopulation | None:
-    """Ask for the population, and show the sum after the release. Return None if the release cannot be booked.
+    """Ask for the population, and show its total after the release. Return None if the release cannot be booked.
 
     Parameters
     ----------
     earlier : list of Release
-        Releases of this session from the same rows. They hold the same people, so they have the same population.
+        Releases of this session from the same rows. They come from the same people, so they have the same population.
     optional : DeltaGenerator
-        Place for the question about a limit, which needs no answer.
+        Place of the question about a limit on the total, which the user may leave open.
     """
     populations = {each.name: each for each in book.populations()}
     chosen = _chosen_name(populations, earlier)
@@ -89,7 +92,7 @@ def ask(
 
 
 def _chosen_name(populations: dict[str, Population], earlier: list[Release]) -> str | None:
-    """Return the name of a population, `NEW`, or None if the user has not answered."""
+    """Return the name of a population, or `NEW` for new people, or None if the user has not answered."""
     if not populations:
         return NEW
     if known := [release.population for release in earlier if release.population in populations]:
@@ -109,7 +112,7 @@ def _chosen_name(populations: dict[str, Population], earlier: list[Release]) -> 
 
 
 def _new(book: Book, table: Table, optional: DeltaGenerator) -> ChosenPopulation | None:
-    """Ask for the name of new people, and for a cap."""
+    """Ask for the name of new people, and for a limit on their total."""
     name = st.text_input(
         "Name for these people",
         f"people in {' '.join(table.short_title.split())}"[:200],
@@ -135,7 +138,7 @@ def _new(book: Book, table: Table, optional: DeltaGenerator) -> ChosenPopulation
 
 
 def _with_rows(answer: ChosenPopulation) -> ChosenPopulation:
-    """Ask how many rows a person has at most, because some releases protect rows, and others persons."""
+    """Ask how many rows a person has at most. A total needs it if some releases protect rows and others persons."""
     before = answer.population.rows_per_person
     rows = st.number_input(
         "What is the largest number of rows of one person?",

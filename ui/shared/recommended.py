@@ -1,4 +1,4 @@
-"""One line: which forest the public rule recommends here, and a button that shows this forest."""
+"""One line: which forest a public rule recommends for this table, and a button that shows this forest."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rounded(number: int) -> int:
 
 
 def recommendation(table: Table, settings: ForestSettings) -> tuple[ForestSettings, str]:
-    """Return the recommended forest at the ε of some settings, with at most their δ, and the reason."""
+    """Return the forest recommended at the ε and at most the δ of `settings`, and the reason for it."""
     size = min(size_of(table), MAX_BOUND)
     estimator, reason = recommend(table.domain, settings.epsilon, settings.delta, size=size)
     kind = next(name for name, forest in FORESTS.items() if forest.estimator is type(estimator))
@@ -47,10 +47,10 @@ def recommendation(table: Table, settings: ForestSettings) -> tuple[ForestSettin
 def line(
     table: Table, settings: ForestSettings, switch: Callable[[ForestSettings], None] | None = None, button: str = ""
 ) -> None:
-    """Draw the line. A click on the button calls `switch` with the recommended forest; without `switch`, there is none.
+    """Draw the line, with a button that calls `switch` with the recommended forest.
 
-    Only the ε, the δ and the neighbor relation of the settings count, except that the line says so if they are already
-    those of the recommended forest.
+    Without `switch`, there is no button. The recommendation depends on the ε, the δ and the neighbor relation of
+    `settings`. If `settings` already are the recommended forest, the line says so.
     """
     forest, reason = recommendation(table, settings)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recommended"):
@@ -73,12 +73,12 @@ def line(
 
 
 def size_of(table: Table) -> int:
-    """Return the number of persons that the rule reads: the number that the curator confirmed, or a rounded one."""
+    """Return the number of persons that the rule uses: the number that the curator stated, or else a rounded one."""
     return state.PUBLIC_SIZES.value.get(_key(table)) or max(rounded(tables.n_persons(table)), 1)
 
 
 def _is_public(table: Table) -> bool:
-    """Return whether everything that the rule reads is public: the number of persons, and the classes."""
+    """Return whether everything that the rule uses is public: the number of persons, and the classes."""
     is_stated = _key(table) in state.PUBLIC_SIZES.value and table.domain.classes_source != "data"
     return table.is_public or is_stated
 
@@ -88,7 +88,7 @@ def _about(table: Table) -> str:
 
 
 def _ask_size(table: Table, about: str) -> None:
-    """Ask for a number of persons that everybody may know, because the file is not public."""
+    """Ask for a number of persons that everybody may know, because the number of persons in the file is private."""
     noun, size = unit_noun(table.unit), size_of(table)
     with st.popover(about, width="content"):
         st.markdown(
@@ -104,11 +104,14 @@ def _ask_size(table: Table, about: str) -> None:
 
 
 def _confirm(key: str) -> None:
-    """Keep the typed number. The argument of a callback would be the number of the previous run."""
+    """Keep the typed number.
+
+    It is read here, because an argument of the callback would be the number of the previous run.
+    """
     if (size := state.TYPED_SIZE(key).value) is not None:
         state.PUBLIC_SIZES.value[key] = size
 
 
 def _key(table: Table) -> str:
-    """Return a key of the table and its unit, because a number of rows says nothing about a number of persons."""
+    """Return a key of the table and its unit. The unit matters because rows are not persons."""
     return f"{table.key[:12]}_{table.domain.unit or ''}"

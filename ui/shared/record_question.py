@@ -26,8 +26,8 @@ class RecordWords:
 def ask(table: Table, delta: float, optional: DeltaGenerator) -> RecordWords | None:
     """Ask for the texts of the record, and return them; None while a text is missing or not valid.
 
-    The session keeps the answers for the next release of this table. `optional` is the place for the question that
-    needs no answer.
+    The session keeps the answers for the next release of this table. `optional` is the place of the question that the
+    user may leave open.
     """
     kept = state.RECORD_WORDS.value
     before: dict[str, str] = kept.get(table.key) or next(reversed(kept.values()), {})

@@ -1,4 +1,4 @@
-"""The only button that spends ε: a release draws exact noise once, on all rows."""
+"""The only button that spends ε. A press makes a release: exact noise is drawn once, for a forest on all rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 from ui.shared.wording import epsilon_text, plain, sum_text
 
-TRIED = 20  # number of rows on which a forest and its copy read from the file must agree
+TRIED = 20  # number of rows that a forest and its copy from the file must predict alike
 LOST = (
     "The noise was drawn, but the app could not read the forest back from its file, so there is nothing to download. "
     "This failure may depend on the rows, so the release still costs its ε. It should never happen: please report it."
@@ -65,7 +65,7 @@ LOOKED = "The settings were chosen while looking at figures of this table. ε do
 
 
 def certificate_text(certificate: Certificate, caution: object = None) -> str:
-    """Return the text of the certificate, with a caution right after the line that says CERTIFIED."""
+    """Return the text of the certificate, with a caution after the line that says CERTIFIED."""
     first, *rest = str(certificate).split("\n")
     cautions = [f"CAUTION: {' '.join(str(caution).split())}"] if caution else []
     return visible("\n".join([first, *cautions, *rest]))
@@ -78,10 +78,11 @@ def make(
     chosen: ChosenPopulation | None = None,
     words: RecordWords | None = None,
 ) -> Release:
-    """Draw exact noise once, on all rows, and return the release. It has no file if reading the file back fails.
+    """Draw exact noise once, for a forest on all rows, and return the release.
 
-    If a population is chosen, the release is booked before the noise is drawn, and gets a record with these words.
-    After the noise is drawn, this function must not call Streamlit, because any call of Streamlit may end this run.
+    If a population is chosen, the release is booked before the noise is drawn, and gets a record with `words`. After
+    the noise is drawn, this function must not call Streamlit, because any such call may end this run. If its file
+    cannot be read back, the release has no file.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def make(
     text = certificate_text(forest.certificate, forest.about.get("caution"))
     record = None
     if chosen and account and words and file:
-        with suppress(BookError, RecordError):  # the booking stays; the record or the hash of the file is missing
+        with suppress(BookError, RecordError):  # the booking stays; only the record or the hash of the file is missing
             population = chosen.book.population(chosen.population.name)
             record = record_of(
                 estimator,
@@ -139,12 +140,12 @@ def make(
 
 
 def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
-    """Return a forest's file after a check that reading it gives the same forest.
+    """Return the file of a forest, after a check that the file gives the same forest.
 
     Raises
     ------
     ForestFormatError
-        If the file cannot be read, or if the forest from the file predicts one of the first rows differently.
+        If the file cannot be read, or if the forest in it predicts one of the first rows differently.
     """
     copy, first_rows = ReleasedForest.from_bytes(file), rows[:TRIED]
     same_leaves = np.array_equal(copy.apply(first_rows), forest.apply(first_rows))
@@ -165,7 +166,7 @@ def _simulated_size(key: tuple, _choice: Choice) -> int:
 
 
 def expected_size(choice: Choice) -> int:
-    """Return the approximate size of a release in bytes, from a simulated release with the same rows and settings."""
+    """Return about how many bytes a release has, from a simulated release with the same rows and settings."""
     table = choice.table
     return _simulated_size((table.schema_key, tables.fingerprint(table.domain), choice.settings), choice)
 
@@ -184,14 +185,14 @@ def size_text(n_bytes: int) -> str:
 def button(
     choice: Choice, certificate: Certificate, ledger: Ledger, place: DeltaGenerator, *, is_useless: bool
 ) -> bool:
-    """Draw the release button, or say why there is none. Return whether the dialog is open now.
+    """Draw the release button, or state why there is none. Return whether the dialog is open now.
 
     Parameters
     ----------
     place : container of Streamlit
-        For the button.
+        Place of the button.
     is_useless : bool
-        Whether the forest is no better than guessing, by simulated releases. The dialog then warns the curator.
+        Whether the forest is no better than guessing in simulated releases. If so, the dialog warns the curator.
     """
     with place:
         if not choice.settings.certified:
@@ -241,7 +242,7 @@ def _dialog(choice: Choice, ledger: Ledger, delta: float, is_useless: bool) -> N
 
 
 def _spent_so_far(made: Release) -> str:
-    """Return a sentence with the sum in the book, or with that of this session if the release is not in a book."""
+    """Return a sentence with the total in the book, or with the total of this session if the release is not booked."""
     if made.record is not None:
         after = made.record.sum_after
         epsilon = f"{sum_text(after.epsilon)}{at_delta(after.delta)}"
@@ -258,7 +259,7 @@ def _spent_so_far(made: Release) -> str:
 
 
 def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
-    """Show the cost, the people in the rows, their new total, and the button. A Gaussian cost is reported at δ."""
+    """Show the cost, the people in the rows, their new total, and the button. Gaussian costs are stated as ε at δ."""
     table, cost = choice.table, Cost(ledger.loss, ledger.neighbors, ledger.unit)
     rows = tables.counted(table) if table.domain.unit else plural(tables.n_labeled(table), "row")
     epsilon = f"{epsilon_text(ledger.loss.epsilon(delta))}{at_delta(delta)}"
@@ -280,7 +281,7 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
         st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
     try:
         size = expected_size(choice)
-    except ValueError as problem:  # no ε is spent yet
+    except ValueError as problem:  # raised before any noise is drawn, so no ε is spent
         sorry(problem)
         return
     st.markdown(
@@ -315,15 +316,15 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
 
 
 def _people_in(chosen: ChosenPopulation | None) -> int:
-    """Return this session's group of people for a population: that of its earlier releases, or a new one."""
+    """Return the group of people for a population: the group of its earlier releases in this session, or a new one."""
     name = chosen.population.name if chosen else ""
     return next((r.people for r in releases() if r.population == name != ""), max(groups(), default=0) + 1)
 
 
 def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
-    """Return a sentence with the total of a group after this cost is added. A Gaussian total is reported at δ.
+    """Return a sentence with the total of a group after this cost. A Gaussian total is stated as ε at δ.
 
-    The total is for the unit of privacy of this cost. Earlier releases for other units are not added.
+    The total is for the unit of privacy of this cost. Earlier releases with other units are not added.
     """
     same = [r for r in group if r.unit == cost.unit]
     total, relation = spent(same, cost, delta=delta)
@@ -339,7 +340,7 @@ def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
 
 
 def _each_row_a_person(table: Table) -> bool:
-    """Ask to confirm that each row is a person, unless the Data tab has an answer. Return whether the unit is known."""
+    """Ask for confirmation that each row is a person, unless the Data tab has an answer. Return whether it is known."""
     if table.key in state.PERSONS_WITHOUT_COLUMN.value:
         st.warning(NO_COLUMN, icon=":material/warning:")
         return False
@@ -353,7 +354,7 @@ def _each_row_a_person(table: Table) -> bool:
 
 
 def _which_rows(table: Table) -> str:
-    """Return a sentence about the rows of a person, or about rows that are left out; empty if all rows are used."""
+    """Return sentences about the unit of privacy and about left-out rows. Empty if there are neither."""
     words, out = "", len(table.frame) - tables.n_labeled(table)
     if table.domain.unit is not None:
         words = f" All rows with the same **{plain(table.domain.unit, 40)}** are one person."
@@ -367,7 +368,10 @@ def _people_of(group: list[Release]) -> str:
 
 
 def _people(choice: Choice) -> int:
-    """Ask which group of people the rows describe, and return the group. A file saved again has the same group."""
+    """Ask which group of people the rows describe, and return the group.
+
+    A file that was only saved again has the same group.
+    """
     grouped = groups()
     new = max(grouped, default=0) + 1
     if not grouped:
@@ -396,9 +400,9 @@ def _people(choice: Choice) -> int:
 
 
 def _really_others(choice: Choice, people: int) -> bool:
-    """Ask for confirmation if the user declares other people, but the rows look like those of an earlier release.
+    """Ask for confirmation if the user states that the people differ although the rows look like earlier ones.
 
-    Return whether nothing is left to confirm.
+    Return True if nothing is left to confirm.
     """
     shape, key = shape_of(choice.table), rows_key(choice.table)
     like = [r for r in releases() if r.people != people and r.table_key != key and alike(r.shape, shape)]
@@ -413,12 +417,12 @@ def _really_others(choice: Choice, people: int) -> bool:
 def _release(
     choice: Choice, people: int, chosen: ChosenPopulation | None = None, words: RecordWords | None = None
 ) -> None:
-    """Release the forest and keep it, even if the user closes the dialog meanwhile: drawn noise costs ε."""
+    """Release the forest and keep it even if the user closes the dialog meanwhile, because drawn noise costs ε."""
     kept = releases()
     try:
         with st.spinner("Drawing exact noise …"):
             made = make(choice, people, len(kept) + 1, chosen, words)
-            kept.append(made)  # inside the spinner, because a closed dialog ends this run when the spinner ends
+            kept.append(made)  # inside the spinner: if the dialog is closed, this run ends when the spinner ends
     except ValueError as problem:  # DomainError and BudgetError are ValueErrors
         sorry(problem)
         return

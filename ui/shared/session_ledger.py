@@ -1,4 +1,7 @@
-"""The session's ledger: the forests released in this session, and their cost to the people in the rows."""
+"""The session's ledger: the forests released in this session, and their cost to the people in the rows.
+
+The releases on the same people form a group, because their costs add up.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from ui.shared.loss_words import at_delta, belief_words, guess_words
 from ui.shared.tables import Table
 from ui.shared.wording import plain, sum_text
 
-# The words of the controls for each neighbor relation.
+# The words that the control shows for each neighbor relation.
 IN_WORDS: Final = {relation: words for words, relation in NEIGHBORS.items()}
 CLEARED: Final = "cleared table"
 
@@ -40,22 +43,23 @@ class Release:
     Parameters
     ----------
     table_key : str
-        Identifies the rows (`rows_key`). The same key means the same rows; another key may still mean the same people.
+        Identifies the rows (`rows_key`). The same key means the same rows. Different keys may still mean the same
+        people.
     people : int
-        Group of people that the rows describe, as the user states. Costs within a group add up.
+        Number of the group of people that the rows describe, as stated by the user. Costs within a group add up.
     file : bytes
-        The forest's file for download; empty after the table is cleared.
+        The forest's file for download; empty after the user has cleared the table.
     shape : (int, frozenset of str)
-        Number of rows, and names of the columns; (0, empty set) after an uploaded table is cleared.
+        Number of rows, and names of the columns; (0, empty set) after the user has cleared an uploaded table.
     mu_squared : Fraction or None
-        Cost of a Gaussian release, whose ε is reported at `delta`.
+        Cost of a Gaussian release, which is stated as ε at `delta`. None for pure ε.
     steps : tuple of (Fraction, int)
         For a release with pure ε, the ε of each kind of step in its ledger and the number of such steps (`steps_of`).
     unit : str or None
         Column of identifiers if the release protects a person with all of their rows (`Domain.unit`), else None. It is
-        kept when the table is cleared, because the released file names it, and sums of later releases depend on it.
+        kept when the user clears the table: the released file names it, and sums of later releases depend on it.
     population : str
-        Population of the user's book on which the release is booked; empty if this server keeps no book.
+        Population of the user's book in which the release is booked; empty if this server keeps no book.
     record : ReleaseRecord or None
         Record of a booked release.
     """
@@ -80,12 +84,12 @@ class Release:
 
     @property
     def loss(self) -> PrivacyLoss:
-        """Cost of the release as a loss, in ε or μ². Losses add up."""
+        """Cost of the release as a loss, in ε or μ² (squared parameter of Gaussian privacy). Losses add up."""
         return as_loss(self.epsilon) if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
 
     @property
     def cost(self) -> Cost:
-        """Loss of the release with its relation and its unit of privacy."""
+        """Loss of the release, with its neighbor relation and its unit of privacy."""
         return Cost(self.loss, self.neighbors, self.unit)
 
     @property
@@ -97,11 +101,11 @@ class Release:
 
 
 def releases() -> list[Release]:
-    """Return all releases of this session. Releases on cleared tables are included, because their cost stays spent."""
+    """Return all releases of this session, including those on cleared tables, because their cost stays spent."""
     kept = state.RELEASES.value
     kept[:] = [
         each for each in kept if isinstance(each, Release)
-    ]  # an old session may hold other values, which cost nothing
+    ]  # an old session may hold values of another type; they are no releases
     return kept
 
 
@@ -111,12 +115,12 @@ def at_hand() -> list[Release]:
 
 
 def groups() -> dict[int, list[Release]]:
-    """Return the releases by group of people. Groups are in the order of their first releases."""
+    """Return the releases by group of people, in the order of each group's first release."""
     return _grouped(releases(), "people")
 
 
 def _grouped(all_releases: list[Release], attribute: str) -> dict[Any, list[Release]]:
-    """Return the releases by the value of an attribute. Values are in the order of their first releases."""
+    """Return the releases by the value of an attribute, in the order of each value's first release."""
     grouped: dict[Any, list[Release]] = {}
     for release in all_releases:
         grouped.setdefault(getattr(release, attribute), []).append(release)
@@ -124,7 +128,7 @@ def _grouped(all_releases: list[Release], attribute: str) -> dict[Any, list[Rele
 
 
 def by_unit(group: list[Release]) -> dict[str | None, list[Release]]:
-    """Return the releases by unit of privacy. Only the costs of one unit add up for this unit."""
+    """Return the releases by unit of privacy. The costs of releases with the same unit add up."""
     return _grouped(group, "unit")
 
 
@@ -134,10 +138,10 @@ def delta_of(group: list[Release]) -> float:
 
 
 def spent(group: list[Release], *more: Cost, delta: float = 0.0) -> tuple[Fraction, str]:
-    """Return (ε, relation) of releases on the same people together with planned costs.
+    """Return (ε, relation) of releases on the same people, together with planned costs.
 
-    If units of privacy differ, the sum is for one row (`added_up`). ε is stated at the larger of two δ: `delta_of` the
-    releases, and `delta`, the δ of the planned costs.
+    If units of privacy differ, the sum is for one row (`added_up`). ε is stated at the larger of two δ: the δ of the
+    releases (`delta_of`) and the δ of the planned costs (`delta`).
     """
     return added_up([*(r.cost for r in group), *more], max(delta, delta_of(group)))
 
@@ -145,7 +149,8 @@ def spent(group: list[Release], *more: Cost, delta: float = 0.0) -> tuple[Fracti
 def promise_of(group: list[Release]) -> Guarantee:
     """Return the guarantee of all releases on the same people together, with their exact trade-off curve.
 
-    The guarantee holds for the unit of privacy of the releases. If their units differ, it holds for a row (`added_up`).
+    The guarantee holds for the unit of privacy of the releases. If their units differ, it holds for one row
+    (`added_up`).
     """
     total, relation = spent(group)
     losses = [loss_under(r.loss, r.neighbors, relation) for r in group if r.mu_squared is not None]
@@ -157,14 +162,14 @@ def promise_of(group: list[Release]) -> Guarantee:
 
 
 def merge(people: int, others: int) -> None:
-    """Merge two groups of the same people, so that their costs add up."""
+    """Merge two groups that are the same people, so that their costs add up."""
     _update(lambda r: replace(r, people=people) if r.people == others else r)
 
 
 def take_out(table_key: str) -> None:
-    """Move a table's releases to a new group.
+    """Move the releases on a table to a new group.
 
-    The user states that nobody in the table is in another table of the group.
+    By asking for this, the user states that nobody in the table is in another table of the group.
     """
     new = max(groups(), default=0) + 1
     _update(lambda r: replace(r, people=new) if r.table_key == table_key else r)
@@ -200,7 +205,7 @@ def _update(change) -> None:
 def rows_key(table: Table) -> str:
     """Return a key of a table's rows: the name of a bundled table, or the digest of an upload's rows.
 
-    The key does not depend on the order of rows and columns, nor on how the file writes a number.
+    The key does not depend on the order of rows and columns, or on how the file writes a number.
     """
     if table.csv is None:
         return table.key
@@ -216,7 +221,7 @@ def shape_of(table: Table) -> tuple[int, frozenset[str]]:
 
 
 def alike(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) -> bool:
-    """Return whether two tables may hold the same rows: equal row counts, and all columns of one are in the other.
+    """Return whether two tables may hold the same rows: row counts are equal, and one has all columns of the other.
 
     >>> alike((300, frozenset("ab")), (300, frozenset("abc"))), alike((300, frozenset("ab")), (301, frozenset("ab")))
     (True, False)
@@ -225,13 +230,13 @@ def alike(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) ->
 
 
 def so_alike(group: list[Release], shape: tuple[int, frozenset[str]]) -> str:
-    """Return a phrase about what a table of this shape has in common with the tables of releases that are `alike`."""
+    """Return a phrase that states in what a table of this shape equals the tables of earlier releases."""
     columns = "Same columns" if all(r.shape[1] == shape[1] for r in group) else "Mostly the same columns"
     return f"{columns}, same number of rows as {numbered(group)}"
 
 
 def digest_of_rows(frame: pd.DataFrame) -> str:
-    """Return the SHA-256 of the rows as a multiset, with columns matched by name.
+    """Return the SHA-256 of the rows, which does not depend on the order of rows and columns.
 
     >>> written = pd.DataFrame({"age": [22, 31], "city": ["Ulm", None]})
     >>> again = pd.DataFrame({"city": [None, "Ulm"], "age": ["31.0", "22.00"]})
@@ -250,7 +255,7 @@ def digest_of_rows(frame: pd.DataFrame) -> str:
 
 
 def _normal(value: object) -> str:
-    """Return a cell as text that starts with "=", unlike the text of a missing cell. Equal numbers give equal texts."""
+    """Return a cell as text that starts with "=", so that no cell equals "missing". Equal numbers give equal texts."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -276,9 +281,9 @@ def sentence(group: list[Release]) -> str:
 
 
 def not_added(group: list[Release], *more: Cost, delta: float = 0.0) -> str:
-    """Return sentences about releases of different units of privacy; empty if there is one unit.
+    """Return sentences about releases with different units of privacy; empty if all have the same unit.
 
-    The sentences state the sum for one row, which is the only sum that is known (`added_up`).
+    The sentences state the sum for one row, because no other sum is known (`added_up`).
     """
     units = list(dict.fromkeys([*(r.unit for r in group), *(cost.unit for cost in more)]))
     if len(units) < 2:
@@ -302,7 +307,7 @@ def not_added(group: list[Release], *more: Cost, delta: float = 0.0) -> str:
 def _sum_sentence(group: list[Release]) -> str:
     """Return a sentence with the sum of releases of one unit of privacy.
 
-    The sentence lists the terms of the sum if some releases count twice.
+    If some releases count twice in the sum, the sentence lists its terms.
     """
     unit = group[0].unit
     total, relation = spent(group)
@@ -325,7 +330,7 @@ def whom(group: list[Release]) -> str:
 
 
 def _titles(group: list[Release]) -> str:
-    """Return the names of a group's tables as plain text, for places that do not read markdown."""
+    """Return the names of a group's tables as plain text, for places that do not show markdown."""
     return " and ".join(dict.fromkeys(r.title if len(r.title) <= 40 else f"{r.title[:39]}…" for r in group))
 
 
@@ -342,7 +347,7 @@ def by_table(group: list[Release]) -> str:
 
 
 def explained(group: list[Release]) -> str:
-    """Explain the sum of a group, or its sum for each unit of privacy, to somebody who is new to ε."""
+    """Explain the sum of a group, or its sum for each unit of privacy, to somebody who does not know ε."""
     units = by_unit(group)
     if len(units) == 1:
         return _sum_explained(group)
@@ -381,7 +386,7 @@ def _sum_explained(group: list[Release]) -> str:
 
 
 def table(group: list[Release]) -> pd.DataFrame:
-    """Return a table with a row for each release of a group and its part of the sum. The table fits on a phone.
+    """Return a table with a row for each release of a group and what the release adds. It fits on a phone.
 
     If units of privacy differ, the sum is for one row (`added_up`).
     """
@@ -401,7 +406,7 @@ def table(group: list[Release]) -> pd.DataFrame:
 
 
 def _adds(loss: PrivacyLoss) -> str:
-    """Return the text of what a release adds to a sum: an ε or a μ²."""
+    """Return what a release adds to a sum, as text: an ε or a μ²."""
     return f"{'μ² ' if loss.kind == GAUSSIAN else ''}{sum_text(loss.amount)}"
 
 
@@ -409,7 +414,7 @@ def _adds(loss: PrivacyLoss) -> str:
 
 
 def in_sidebar() -> None:
-    """If the session has releases, show the sum of each group, and a button that explains and corrects the sums."""
+    """Show the sum of each group of releases, if any, and a button that explains and corrects the sums."""
     if not releases():
         return
     with st.sidebar:
@@ -420,7 +425,7 @@ def in_sidebar() -> None:
 
 
 def _account() -> None:
-    """Show the releases in each sum, questions that correct the sums, and an explanation in an expander."""
+    """Show the releases in each sum, an expander that explains the sum, and questions that correct the sums."""
     grouped = groups()
     for people, group in grouped.items():
         if len(group) == 1:
@@ -450,7 +455,7 @@ _OF_SESSION: Final = "The app knows of this session only. Keep a record of the s
 
 
 def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]]) -> None:
-    """Ask whether a group has the same people as an earlier group. If so, merge both groups, so that the sum grows."""
+    """Ask whether a group has the same people as an earlier group. If so, merge them, so that their costs add up."""
     if not earlier:
         return
     key = state.SAME_PEOPLE(people)
@@ -471,7 +476,7 @@ def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]
 
 
 def _take_out(group: list[Release]) -> None:
-    """Offer to take a table out of a sum, if the user states that nobody in it is in another table of the sum."""
+    """Offer to move a table out of a sum, if the user states that nobody in it is in another table of the sum."""
     tables = _grouped(group, "table_key")
     if len(tables) < 2:
         return

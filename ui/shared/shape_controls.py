@@ -1,4 +1,4 @@
-"""Controls of depth and number of trees. A public rule sets both until the user moves one of the sliders."""
+"""Controls of depth and number of trees. A public rule sets depth and trees until the user moves a slider."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.tables import Table, fingerprint, planned_rows
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
-# The domain that rules use while there is no table: one attribute and two classes.
+# Without a table, the rule uses this domain: one attribute and two classes.
 _PLAIN: Final = Domain((Feature("x", "numeric", 0.0, 1.0),), (0, 1), "y")
 
 
@@ -32,11 +32,12 @@ class Shape:
     ----------
     depth, trees : int
     depths, n_trees : tuple of int
-        Values of the sliders. One value means that the slider cannot move.
+        Positions of the two sliders. A slider with a single position cannot move.
     by_rule : bool
-        Whether the rule sets both.
+        Whether the rule sets the depth and the number of trees.
     starts : (int, int)
-        Depth and number of trees from which one slider starts when the user moves the other, which turns the rule off.
+        Depth and number of trees to start from when the user turns the rule off by moving one slider: the other slider
+        then takes its value from here.
     """
 
     depth: int
@@ -60,14 +61,14 @@ def take_trees(trees: int, shape: Shape) -> None:
 
 
 def choose_shape(settings: ForestSettings, table: Table | None) -> tuple[ForestSettings, Shape]:
-    """Draw the controls of depth, number of trees and, for the boosted forest, α. Return the settings and the shape."""
+    """Draw the controls of depth, trees and, for the boosted forest, α. Return the settings and the shape."""
     if state.BY_RULE not in st.session_state and {state.DEPTH, state.TREES} & set(st.query_params):
         state.BY_RULE.value = False  # a link with depth or trees turns the rule off
     n_rows = planned_rows(table, settings) if table is not None else ROWS_WITHOUT_A_TABLE
     domain = table.domain if table is not None else _PLAIN
     depth, trees = settings.shape(domain, n_rows)
-    # Replace-one makes the exact number of rows public. But numbers set by hand stay when the relation changes, so they
-    # must not depend on the number of rows.
+    # The replace-one relation lets the rule use the exact number of rows. But numbers that the user has set stay when
+    # the relation changes. So these numbers must not start from the exact number of rows.
     is_private = table is not None and not table.is_public
     start_depth, start_trees = settings.shape(domain, ROWS_WITHOUT_A_TABLE) if is_private else (depth, trees)
     by_rule = st.toggle(
@@ -94,7 +95,7 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> tuple[ForestS
     sliders, how = st.container(), ""
     if settings.kind == "boosted":
         how = boost_controls.strategy(settings.mode)
-        if how == "hand":  # then the depth is a setting, so it must not depend on private rows
+        if how == "hand":  # a release publishes this depth, so it must not depend on private rows
             depth = start_depth
     with sliders:
         chosen_depth, depths = _depth(settings, depth, by_rule, ends, start_trees)
@@ -116,7 +117,7 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> tuple[ForestS
 
 
 def rule_sentence(settings: ForestSettings, depth: int, trees: int, n_rows: int) -> str:
-    """Return the depth and number of trees of the rule as a sentence.
+    """Return a sentence with the depth and the number of trees that the rule sets.
 
     >>> rule_sentence(ForestSettings("noisy counts", "certified", 1.0, "auto", "auto", "add-remove"), 10, 16, 26_048)
     'The rule, at ε = 1 and about 26,000 records: 16 trees of depth 10.'
@@ -136,16 +137,16 @@ def _rounded(n: int) -> int:
 
 
 def _chosen(key: state.Key, choices: Collection[int]) -> int | None:
-    """Return the number that the user or a link has set. None if neither is among the choices."""
-    values = (st.session_state.get(key), st.query_params.get(key))  # an old session may hold any value
+    """Return the number that the user or a link has set; None if it is not among the choices."""
+    values = (st.session_state.get(key), st.query_params.get(key))  # an old session or a link may hold any value
     return next((n for value in values for n in choices if str(n) == str(value)), None)
 
 
 def _from_link(key: state.Key, least: int, most: int, thing: str) -> int | None:
     """Return the number that the link asks for, or the nearest possible number; None if the link has no number.
 
-    A message reports a value that is not possible. It appears once, because the page then writes a possible number into
-    the link.
+    A message reports a number that is not possible. It appears once, because the page then writes a possible number
+    into the link.
     """
     asked = str(st.query_params.get(key, ""))
     if not asked:
@@ -158,16 +159,17 @@ def _from_link(key: state.Key, least: int, most: int, thing: str) -> int | None:
 
 
 def _put(key: state.Key, value: int) -> None:
-    """Move a slider if its value differs. A needless assignment could undo a move that the user has just made."""
+    """Move a slider if its value differs. Assigning an equal value could undo a move that the user has just made."""
     if st.session_state.get(key) != value:
         st.session_state[key] = value
 
 
 def _into_link(key: state.Key, value: int | None) -> None:
-    """Write a number into the link; None removes it.
+    """Write a number into the link; None removes the number.
 
-    The sliders are not bound to the link. If they were, Streamlit would bind a slider at its first press, which turns
-    the rule off. It would then assign the number of this press, and so undo further presses that follow quickly.
+    The sliders are not bound to the link by Streamlit. If they were, Streamlit would bind a slider at its first press,
+    which turns the rule off. It would then assign the number of this press, and so undo further presses that follow
+    quickly.
     """
     if value is None:
         st.query_params.pop(key, None)
@@ -176,18 +178,18 @@ def _into_link(key: state.Key, value: int | None) -> None:
 
 
 def _by_hand(other: state.Key, start: int) -> None:
-    """Turn the rule off after a slider has moved. The other slider then starts from `start`, not from the rule."""
+    """Turn the rule off after a slider has moved. The other slider then starts from `start` instead of the rule."""
     if state.BY_RULE.value:
         _put(other, start)
-    state.BY_RULE.value = False  # assigned even if the rule is off, because the assignment puts the value into the link
+    state.BY_RULE.value = False  # assigned even if False already, because the assignment puts the value into the link
     state.BY_HAND.value = True
 
 
 def _start_from(starts: dict[state.Key, int]) -> None:
-    """Set both sliders to numbers that do not depend on the exact number of rows, if the user has turned the rule off.
+    """If the user has turned the rule off, set both sliders to numbers that do not depend on the exact row count.
 
-    The user may press a slider again before the browser turns the toggle off. Then this function runs, too, before or
-    after `_by_hand`. It must then keep the number that the user has chosen.
+    The user may press a slider a second time before the browser shows that the rule is off. This function then runs,
+    too, before or after `_by_hand`. In this case it must keep the number that the user has chosen.
     """
     by_hand = state.BY_HAND.pop()
     if not state.BY_RULE.value and not by_hand:
@@ -201,7 +203,7 @@ def _deepest_level(key: tuple, _spec: ForestSpec, _domain: Domain) -> int:
 
 
 def ends_at(settings: ForestSettings, domain: Domain, n_rows: int) -> int | None:
-    """Return the depth at which the cap on leaves ends every tree; None if it ends none.
+    """Return the depth at which the limit on leaves ends every tree; None if it ends no tree.
 
     The function grows trees from the public domain alone, so the result does not depend on the rows.
     """
@@ -232,7 +234,7 @@ def _depth(
             f"No tree grows deeper than {ends} here: no question is left, or the tree would have more than "
             f"{LEAF_CAP:,} leaves."
         )
-    if most == 1:  # a slider with one value cannot move
+    if most == 1:  # a slider with one position cannot move
         _into_link(state.DEPTH, None)
         return 1, (1,)
     depth = st.slider(
@@ -260,10 +262,10 @@ def _trees(
         _into_link(state.TREES, None)
         return 1, (1,)
     choices = [n for n in TREES if n <= forest.most_trees]
-    if by_rule:  # the rule may choose other numbers, too
+    if by_rule:  # the rule may set a number that is not on the slider
         choices = sorted({*choices, by_rule_trees})
         asked = None
-    else:  # the link must not depend on the exact number of rows
+    else:  # the number of the rule must not be in the link, because it may depend on the exact number of rows
         asked = _from_link(state.TREES, 1, forest.most_trees, "trees")
         choices = sorted({*choices, *([asked] if asked else [])})
         by_rule_trees = min(choices, key=lambda n: abs(math.log(n / by_rule_trees)))

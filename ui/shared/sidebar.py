@@ -1,4 +1,4 @@
-"""The sidebar of Explore. Links can hold any value, so Python checks the values of the controls."""
+"""The sidebar of Explore. A link can set any value, so the values of the controls are checked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ui.shared.wording import plain, unbroken
 MOST_EXPECTED: Final = (
     0.01  # smallest δ · n with a note, for n rows; δ allows a mechanism to publish δ · n rows on average
 )
-MOST_NAMED: Final = 5  # number of columns that a sentence names
+MOST_NAMED: Final = 5  # largest number of columns that a sentence names
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,16 @@ class Choice:
 
 
 def choose(epsilon: float, place: DeltaGenerator | None = None) -> Choice | None:
-    """Draw the controls, and return their values. If there is no table yet, show why, and return None.
+    """Draw the controls, and return their values. Without a table, explain what is missing and return None.
 
     Parameters
     ----------
     place : container of Streamlit, optional
-        Place for depth, trees and α. By default, they are in the sidebar with the other controls.
+        Place of depth, trees and α. By default, they are in the sidebar with the other controls.
     """
     table = _table()
     with st.sidebar:
-        # Drawn even without a table, because the settings of a link wait for the user's file.
+        # The controls are drawn even without a table, because the settings of a link wait for the user's file.
         settings, shape = _forest(table, epsilon, place)
     if table is None:
         return None
@@ -64,7 +64,7 @@ def choose(epsilon: float, place: DeltaGenerator | None = None) -> Choice | None
 
 
 def choose_table() -> Table | None:
-    """Draw only the controls of data and label, for pages with many forests. Return the table, or None without one."""
+    """Draw only the controls of data and label, for pages with many forests. Return the table if there is one."""
     table = _table()
     if table is not None:
         open_project.save(table)
@@ -88,7 +88,7 @@ def _bundled(name: str) -> Table:
 
 
 def _exchange() -> None:
-    """Remove the previous file when the user replaces or removes it, because Streamlit would keep it.
+    """Forget the previous file when the user replaces or removes it, because Streamlit would keep it.
 
     If there is a new file, set the controls to the settings of its project before the page is drawn.
     """
@@ -109,7 +109,7 @@ def _upload() -> Table | None:
             help="It stays in the memory of the computer that runs this app, and goes nowhere else.",
             on_change=_exchange,
         )
-        # A visit to another page empties the widget, but the file stays until the user replaces, removes or clears it.
+        # A visit to another page empties the widget. The file is kept until the user replaces, removes or clears it.
         file = state.ATTACHED.value = file or state.ATTACHED.value
         attached = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = "forgotten when you clear it, or with your session, some time after you close the page"
@@ -137,8 +137,7 @@ def _upload() -> Table | None:
             )
         with st.sidebar:
             open_project.open_for(digest, file.name, [column.name for column in csv.columns])
-            # A visit to another page empties the widget, so the choice is kept here. The choice is never in the
-            # address.
+            # A visit to another page empties the widget, so the choice is kept here. It is never in the address.
             chosen = state.LABELS.value
             known(label_key := state.LABEL_OF(digest[:8]), candidates)
             label = st.selectbox(
@@ -166,7 +165,7 @@ def _upload() -> Table | None:
 
 
 def _about_delta(delta: float, n_rows: int) -> None:
-    """Warn if δ is large for this number of rows, or note that δ is not small."""
+    """Warn if δ is large for this number of rows, or note that it is not small."""
     if caution := caution_on_delta(delta, n_rows):
         st.warning(caution, icon=":material/warning:")
     elif delta * n_rows >= MOST_EXPECTED:
@@ -176,7 +175,7 @@ def _about_delta(delta: float, n_rows: int) -> None:
 
 
 def _say_unused(names: list[str]) -> None:
-    """List the columns that no forest learns from, so that the user does not miss them."""
+    """List the columns that no forest learns from, so that the user notices them."""
     if names:
         listed = ", ".join(plain(name, 30) for name in names[:MOST_NAMED])
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
@@ -184,8 +183,8 @@ def _say_unused(names: list[str]) -> None:
 
 
 def _without_left_out(csv: CsvTable, digest: str) -> CsvTable:
-    """Ask for columns to leave out, and return the file without them. It still counts as the same file."""
-    kept = state.LEFT_OUT.value  # a visit to another page empties the widget
+    """Ask for columns to leave out, and return the file without them. The digest still identifies the file."""
+    kept = state.LEFT_OUT.value  # a visit to another page empties the widget, so the choice is kept here
     names = [column.name for column in csv.columns]
     with st.sidebar:
         all_known(key := state.LEFT_OUT_OF(digest[:8]), names)
@@ -227,7 +226,7 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
     if table is not None:
         _about_delta(dict(switched).get("delta", 0.0), tables.n_persons(table))
-    place = place or st.container()  # it is filled last, when all inputs of the rule are known
+    place = place or st.container()  # filled last, because depth and trees by rule depend on the fine settings
     with st.expander("Fine settings"):
         neighbors = choose_neighbors()
         fine = [option for option in forest.options if option.choices[mode] and not option.switch]
@@ -242,7 +241,7 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
 
 
 def choose_neighbors() -> str:
-    """Ask for the neighbor relation: which pairs of tables a release must make hard to distinguish. Return it."""
+    """Ask for the neighbor relation (which pairs of tables a release must make hard to distinguish), and return it."""
     known(state.NEIGHBORS, NEIGHBORS)
     neighbors = st.radio(
         "What an outsider must not notice",
@@ -257,7 +256,7 @@ def choose_neighbors() -> str:
 
 
 def _switch(option: Option, mode: str) -> Any:
-    """Draw a switch with its sentence, and return the value of the parameter."""
+    """Draw a switch and its explanation, and return the value of the parameter that it sets."""
     off, on = option.choices[mode].values()
     switched = st.toggle(option.title, key=option.key, bind=LINKED)
     st.caption(unbroken(option.sentence))
@@ -276,7 +275,7 @@ def _option(option: Option, mode: str) -> Any:
 
 
 def share(choice: Choice) -> DeltaGenerator:
-    """Draw the link, the code and "Clear my data". Return a place for the button of figures, which is drawn last."""
+    """Draw the link, the code and "Clear my data". Return the place of the button of figures, which is drawn last."""
     table, settings = choice.table, choice.settings
     with st.sidebar, st.container(horizontal=True, gap="small"):
         copy_link(of_upload=table.uploaded)
@@ -297,7 +296,7 @@ def share(choice: Choice) -> DeltaGenerator:
 
 
 def clear() -> None:
-    """Empty the session: uploads, their caches, edited domains and released forests. The costs stay."""
+    """Empty the session: uploads, their caches, edited domains and released forests. Costs of releases stay."""
     session_ledger.forget_tables()
     cache.clear()
     uploads.remove_all()

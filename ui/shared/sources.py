@@ -1,4 +1,4 @@
-"""Check whether a user's words can name the source of something public. No Streamlit here."""
+"""A check whether a user's words can name the source of something public. This module does not use Streamlit."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ QUESTION: Final = "How does everybody know this?"
 EXAMPLE: Final = "the questionnaire, page 2"
 
 _FROM_THE_DATA: Final = re.compile(r"from the data\b(?! (dictionary|sheet|description|documentation|protocol))")
-_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # a sign, if no spaces are used
+_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # or a sign without spaces
 
 
-# Words that describe values from the rows, which have no public source. The check prevents mistakes, not lies.
+# Words for values that come from the rows or from guessing, which are no public source. The check prevents mistakes,
+# not lies.
 _ROWS_THEMSELVES: Final = {"guess", "guessed", "guessing", "min", "max", "minimum", "maximum", "dunno"}
 
 
 def is_source(words: str) -> bool:
-    """Return whether words can name a source: at least three different words, and no word that stands for the rows.
+    """Return whether words can name a source: at least three different words, none of which refers to the rows.
 
     >>> [is_source(words) for words in ("yes", "ok ok ok", "asdf", "page 2", "1 2 3", "a b c")]
     [False, False, False, False, False, False]
@@ -40,7 +41,7 @@ def is_source(words: str) -> bool:
 
 
 def check_source(words: str, what: str) -> None:
-    """Raise DomainError unless the words can name a source. `what` is the object of the sentence, such as "this"."""
+    """Raise DomainError unless the words can name a source. `what` is the object of the message, such as "this"."""
     if not is_source(words):
         problem = f"{words.strip()!r} does not say" if words.strip() else "It does not say"
         raise DomainError(

@@ -1,4 +1,4 @@
-"""The chosen rows, from a bundled table or an uploaded CSV, and their public domain."""
+"""The chosen rows, from a bundled table or an uploaded CSV, and their public domain (all public facts about them)."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ class Table:
     Parameters
     ----------
     key : str
-        Name of a bundled table, or SHA-256 of the uploaded bytes. Caches use it as key.
+        Name of a bundled table, or SHA-256 of the uploaded bytes. Caches use it as a key.
     csv : CsvTable or None
         The parsed file of an upload; None for a bundled table.
     person_column : str or None
-        Column that identifies persons, if `domain` has no unit because a forest as published reads rows (`read_by`).
+        Column that identifies persons, if `domain` has no unit. A forest as published has no unit, because it reads
+        rows (`read_by`).
     """
 
     key: str
@@ -53,7 +54,7 @@ class Table:
 
     @property
     def unit(self) -> str | None:
-        """Column that identifies persons, also if the domain of a forest as published has no unit."""
+        """Column that identifies persons. `person_column` holds it if a forest as published reads rows."""
         return self.domain.unit or self.person_column
 
     @property
@@ -81,11 +82,11 @@ class Table:
 
     @property
     def identifiers(self) -> pd.Series | None:
-        """Identifier of each row's person; None if each row is a person."""
+        """Identifier of each row's person; None if no column identifies persons."""
         return None if self.unit is None else self.frame[self.unit]
 
     def columns(self) -> pd.DataFrame:
-        """Return the columns that the domain reads besides the label."""
+        """Return the columns from which the domain reads attributes; the label is not among them."""
         return self.frame[list(self.domain.columns)]
 
 
@@ -102,7 +103,7 @@ def bundled(name: str) -> Dataset:
 
 @cache.for_session(max_entries=2, spinner="Reading the file …")
 def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
-    """Return an uploaded table, for this session only. The cache key is a digest of all bytes."""
+    """Return an uploaded table, cached for this session only. The cache key is a digest of all bytes."""
     return with_decimal_commas(read_csv(_data, name=name))
 
 
@@ -115,7 +116,7 @@ def digest_of(upload) -> str:
 
 
 def label_choices(data: Dataset) -> list[str]:
-    """Return the label of a bundled table, and the other attributes that can be a label."""
+    """Return the columns of a bundled table that can be the label. Its usual label comes first."""
     return [data.label] + [
         f.name
         for f in data.domain.features
@@ -131,13 +132,13 @@ def bundled_table(data: Dataset, label: str) -> Table:
 
 
 def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
-    """Return an uploaded table, read cell by cell. Unless the user edits the domain, it is inferred from the rows."""
+    """Return an uploaded table, read cell by cell. Its domain is inferred from the rows unless the user edited it."""
     table = Table(digest, csv.name, csv.table, label, suggested(digest, label, _names_of(csv), csv), csv=csv)
     return _read_with(replace(table, domain=_edited(table)), csv)
 
 
 def _read_with(table: Table, csv: CsvTable) -> Table:
-    """Read the domain's columns and the label cell by cell, and return the table. The session keeps the result."""
+    """Read the domain's columns and the label cell by cell, and return the table. The session caches the result."""
     key = (table.schema_key, fingerprint(table.domain))
     kept = state.READ_ROWS.value
     if kept[0] != key:
@@ -177,8 +178,9 @@ def edit(table: Table, domain: Domain) -> None:
 def kept(old: Domain, domain: Domain) -> Domain:
     """Return the edited domain, with those declarations of the old domain that an edit must not change or drop.
 
-    An edit cannot change the file format. The choice of columns keeps its source if the edit omits the source, so that
-    an omission makes nothing public. An assertion about one choice of columns does not cover another choice.
+    An edit cannot change the file format. If an edit omits the source of the choice of columns, the old source stays,
+    so that the choice does not count as public by omission. But if an edit changes the choice of columns, an old
+    assertion does not cover the new choice, which then counts as read from the data.
     """
     if domain.reading != old.reading:
         domain = replace(domain, reading=old.reading, reading_source=old.reading_source, reading_note=old.reading_note)
@@ -191,7 +193,7 @@ def kept(old: Domain, domain: Domain) -> Domain:
 
 
 def undo(table: Table) -> None:
-    """Drop the edits. The table gets its bundled domain again, or the domain that was inferred from the rows."""
+    """Drop the edits. The table then has its bundled domain again, or the domain that was inferred from the rows."""
     _edits().pop(table.schema_key, None)
 
 
@@ -201,7 +203,7 @@ def is_edited(table: Table) -> bool:
 
 
 def _relabeled(domain: Domain, label: str) -> Domain:
-    """Return the domain with another attribute as label."""
+    """Return the domain in which another attribute is the label."""
     new = next(f for f in domain.features if f.name == label)
     old = Feature(
         domain.label,
@@ -227,7 +229,8 @@ def say_whose_rows(table: Table, unit: str | None, *, several: bool = False) -> 
     unit : str or None
         The column that identifies persons.
     several : bool
-        Whether a person can have several rows although `unit` is None. Then the table cannot be released yet.
+        Whether a person can have several rows although no column identifies persons. Such a table cannot be released
+        yet.
     """
     rows_are_persons = unit is None and not several
     for key, holds in ((state.ROWS_ARE_PERSONS, rows_are_persons), (state.PERSONS_WITHOUT_COLUMN, several)):
@@ -238,7 +241,7 @@ def say_whose_rows(table: Table, unit: str | None, *, several: bool = False) -> 
 
 
 def n_labeled(table: Table) -> int:
-    """Return the number of rows with a listed label, which are the rows that forests learn from."""
+    """Return the number of rows whose label is a listed class. Forests learn from these rows only."""
     return _count_labeled((table.schema_key, fingerprint(table.domain)), table)
 
 
@@ -248,7 +251,7 @@ def _count_labeled(key: tuple, _table: Table) -> int:
 
 
 def n_persons(table: Table) -> int:
-    """Return the number of persons with an identifier; without a unit, the number of rows."""
+    """Return the number of persons that the unit identifies; without a unit, the number of rows."""
     if table.domain.unit is None:
         return len(table.frame)
     return _count_persons((table.schema_key, table.domain.unit), table)
@@ -262,13 +265,13 @@ def _count_persons(key: tuple, _table: Table) -> int:
 
 
 def counted(table: Table) -> str:
-    """Return the number of rows as text, or with a unit the numbers of persons and rows."""
+    """Return the number of rows as text; with a unit of privacy, the numbers of persons and rows."""
     rows = plural(len(table.frame), "row")
     return rows if table.domain.unit is None else f"{plural(n_persons(table), 'person')} in {rows}"
 
 
 def planned_rows(table: Table, settings: ForestSettings) -> int:
-    """Return the number of rows (with a unit, of persons) that determines a release's depth and number of trees."""
+    """Return the number of rows (or persons, with a unit) by which the rule sets a release's depth and trees."""
     if table.domain.unit is not None and settings.certified:
         return n_persons(table)
     return rows_of_plan(settings.estimator(), n_labeled(table), len(table.frame))
@@ -282,7 +285,7 @@ def read_by(table: Table, settings: ForestSettings) -> Table:
 
 @cache.by_table(everybody=32, session=2, spinner="Reading the rows against the domain …")
 def _split(key: tuple, _table: Table) -> Split:
-    # The Data tab reports cells that do not fit (`rows_fit`), so no warning is needed.
+    # The Data tab reports cells that do not fit the domain (`rows_fit`), so no warning is needed here.
     return split_table(
         _table.domain,
         _table.columns(),

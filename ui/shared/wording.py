@@ -1,4 +1,4 @@
-"""Functions that write ε, shares and text from data for a page. This module does not import streamlit."""
+"""Functions that write ε, shares and text from data for a page. This module does not use Streamlit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def epsilon_text(epsilon: float | Fraction | None) -> str:
 
 
 def sum_text(epsilon: float | Fraction) -> str:
-    """Return a sum of ε as text, rounded up. It has more digits than a single ε, so that no small term is lost.
+    """Return a sum of ε as text, rounded up. It has more digits than a single ε, so that a small term stays visible.
 
     >>> sum_text(Fraction("632.6")), sum_text(Fraction(10004, 100))
     ('632.6', '100.04')
@@ -31,9 +31,9 @@ def sum_text(epsilon: float | Fraction) -> str:
 
 
 def share_text(epsilon: float) -> str:
-    """Return the largest belief, in percent, that a prior of 50 % can become if odds change by a factor of at most e^ε.
+    """Return how sure somebody who was 50 % sure can become if odds change by a factor of at most e^ε.
 
-    The percentage is rounded up.
+    The result is a percentage, rounded up.
 
     >>> share_text(1.0), share_text(10.0), share_text(20.0)
     ('73.2 %', '99.996 %', 'practically 100 %')
@@ -42,7 +42,7 @@ def share_text(epsilon: float) -> str:
 
 
 def of_100(share: float) -> str:
-    """Write an upper bound as a number out of a hundred, rounded up. Only a share of exactly 1 is written as 100.
+    """Write an upper bound as a number out of 100, rounded up. Only a share of exactly 1 is written as 100.
 
     >>> of_100(0.73106), of_100(0.5), of_100(0.9999999)
     ('73.2', '50', 'practically all')
@@ -52,15 +52,15 @@ def of_100(share: float) -> str:
 
 
 def value_epsilon(epsilon: float, neighbors: str) -> float:
-    """Return the ε for guesses about a row's value.
+    """Return the ε for guesses about the value of a row.
 
-    It is 2ε under add-remove, because a change of the value removes one row and adds another.
+    It is 2ε under add-remove, because a changed value is one removed row and one added row.
     """
     return 2 * epsilon if neighbors == "add-remove" else epsilon
 
 
 def unbroken(text: str) -> str:
-    """Return text in which a number and its sign, and δ and its value, stay on one line.
+    """Return text in which a number stays on one line with its sign, and δ with its value.
 
     >>> unbroken("9 % at δ = 0") == "9\\u00a0% at δ\\u00a0=\\u00a00"
     True
@@ -71,9 +71,9 @@ def unbroken(text: str) -> str:
 def plain(text: object, most: int = 60) -> str:
     r"""Return text from data with escapes, so that streamlit's markdown shows the text unchanged.
 
-    Streamlit also looks for addresses, icons, emojis and arrows in escaped text. A joiner character, which has no
-    width, prevents this. Text that runs from right to left is isolated, so that it does not reorder the words around
-    it.
+    Streamlit also turns addresses, icons, emojis and arrows in escaped text into links or pictures. A joiner character,
+    which has no width, prevents this. Text that runs from right to left is isolated, so that it does not reorder the
+    words around it.
 
     >>> plain("a_b *c* [d](e) :red[f] $x$").replace(_JOINER, "")
     'a\\_b \\*c\\* \\[d\\](e) \\:red\\[f\\] \\$x\\$'
@@ -93,5 +93,5 @@ _JOINER = "\u2060"
 _LATER_MARKS = re.compile(
     r"(?<=:)(?=[\w+/-])|(?<=@)(?=\w)|(?<=www)(?=\.)|(?<=[-<>~])(?=[-=>](?:\s|$))|(?<=<-)(?=>)", re.IGNORECASE
 )
-# Matches the start of a list, or of a line across the page.
+# Matches the start of a list item, or a line across the page.
 _LIST = re.compile(r"^(\d*)(?=(?:[.)]|(?<!\d)[-=])(?:[\s-]|$))")

@@ -1,1 +1,1 @@
-"""Projects that save themselves: what a user stated about a file, without its rows."""
+"""Projects, which the app saves without being asked: what a user stated about a file, without the file's rows."""

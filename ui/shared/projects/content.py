@@ -1,8 +1,8 @@
-"""The content of a project: what a user stated about a file, converted to JSON and back. No Streamlit here.
+"""The content of a project: what a user stated about a file, converted to JSON and back.
 
-A project holds no rows, no values of cells and no hash of a file. Of the domain it holds only the parts that have a
-source (`ui.shared.projects.stated_parts`). So it names the label, the unit, and only those columns about which the user
-or a document states something.
+A project holds no rows, no values of cells and no hash of a file. It holds only those parts of the domain that have a
+source (`ui.shared.projects.stated_parts`), which is the user or a document. So it names the label, the unit of privacy,
+and the columns of these parts. This module does not use Streamlit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpforest.tables.features import Feature, text
 from ui.shared.projects.stated_parts import column_of, merged, stated
 
 PERSONS, SEVERAL, COLUMN = "rows are persons", "several rows of a person", "column of persons"
-ANSWERS: Final = ("", PERSONS, SEVERAL, COLUMN)  # answers to "Whose rows are these?"; empty before the user answers
+ANSWERS: Final = ("", PERSONS, SEVERAL, COLUMN)  # answers to "Whose rows are these?"; "" is no answer
 WORDS: Final = ("purpose", "owner", "approver", "delta_reason")
 _EMPTY: Final[Mapping[str, Any]] = {"attributes": [], "labels": {}}
 
@@ -43,13 +43,13 @@ def content_of(
     settings : dict, optional
         Settings of the forest (`ui.shared.projects.forest_settings`).
     population : str
-        Name of the people in the book.
+        Name of the file's population in the book.
     words : dict, optional
         Texts for the record of a release, by the names in `WORDS`.
     before : dict, optional
-        Earlier content. Statements about other labels stay.
+        Earlier content. What it states about other labels is kept.
     unused : collection of str
-        Attributes of the earlier content that did not fit the file. Statements about them stay.
+        Attributes of the earlier content that did not fit the file. What it states about them is kept.
 
     Returns
     -------
@@ -105,13 +105,13 @@ def as_text(content: Mapping[str, Any]) -> str:
 
 
 def names_of(content: Mapping[str, Any]) -> set[str]:
-    """Return the columns that the content of a project names besides the label."""
+    """Return the columns, except the label, that the content of a project names."""
     unit = {content["unit"]} if content["unit"] is not None else set()
     return {column_of(entry) for entry in content["attributes"]} | unit
 
 
 def doubt(content: Mapping[str, Any], columns: Collection[str]) -> str:
-    """Return a reason why a file may not be the file of a project; empty if there is none.
+    """Return a reason to doubt that a file belongs to a project; empty if there is none.
 
     >>> content = content_of(Domain((Feature("age", "numeric", 0, 90, source="asserted", source_note="a"),), (), "ill"))
     >>> doubt(content, ["age", "ill"]), doubt(content, ["x", "ill"]), doubt(content, ["age", "y"])
@@ -131,9 +131,9 @@ class Applied:
     ----------
     domain : Domain
     sentences : tuple of str
-        Messages about statements that do not fit the file any more.
+        Messages about statements of the project that no longer fit the file.
     unused : frozenset of str
-        Attributes of the content that are not in `domain`.
+        Attributes that the content describes but `domain` does not have.
     """
 
     domain: Domain
@@ -150,8 +150,7 @@ def applied(content: Mapping[str, Any], domain: Domain, columns: Sequence[str] |
         Result of `content_of`.
     domain : Domain
         Domain of the file. Parts about which the content states nothing stay as they are.
-    columns : sequence of str, optional
-        All columns of the file in their order; by default those of the domain.
+    All columns of the file in their order. By default, they are the columns of the domain.
     """
     columns = [*domain.columns, domain.label] if columns is None else columns
     sentences: list[str] = []
@@ -168,7 +167,7 @@ def applied(content: Mapping[str, Any], domain: Domain, columns: Sequence[str] |
     features = [feature for feature in features if feature.column != changes.get("unit", domain.unit)]
     try:
         result = replace(domain, features=tuple(features), **changes)
-    except DomainError as problem:  # the statements contradict each other in this file
+    except DomainError as problem:  # statements of the project contradict each other in this file
         names = frozenset(entry["name"] for entry in content["attributes"])
         return Applied(domain, (*sentences, str(problem)), names)
     parts = content["labels"].get(domain.label, {})
@@ -184,7 +183,7 @@ def applied(content: Mapping[str, Any], domain: Domain, columns: Sequence[str] |
 def _attributes(
     content: Mapping[str, Any], domain: Domain, columns: Collection[str], sentences: list[str]
 ) -> tuple[list[Feature], list[str]]:
-    """Return all attributes with the stated parts, and the names of the entries that do not fit."""
+    """Return all attributes with their stated parts, and the names of the entries that do not fit."""
     features = {feature.name: feature for feature in domain.features}
     unused, absent = [], []
     for entry in content["attributes"]:
@@ -207,15 +206,15 @@ def _attributes(
 
 
 def _rule(feature: Feature) -> str | None:
-    """Return the format of the dates from which an attribute is read, or None if it is not read from dates.
+    """Return the date format by which an attribute is read, or None if it is not read from dates.
 
-    All attributes of one column must have the same format.
+    All attributes that are read from one column must have the same format.
     """
     return None if feature.date is None else feature.date.format
 
 
 def _replaced(domain: Domain, changes: Mapping[str, Any], sentences: list[str]) -> Domain:
-    """Return the changed domain, or the same domain and one more sentence if the changes contradict it."""
+    """Return the changed domain. If the changes contradict the domain, return it unchanged and add a sentence."""
     try:
         return replace(domain, **changes)
     except DomainError as problem:
@@ -234,7 +233,7 @@ def _classes(domain: Domain, part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_columns(domain: Domain, part: Mapping[str, Any], sentences: list[str]) -> Domain:
-    """Return the domain with the stated choice of columns. If a stated column is absent, do not change the domain."""
+    """Return the domain with the stated choice of columns, or the same domain if a stated column is absent."""
     names = part["names"]
     if absent := [name for name in names if name not in domain.names]:
         sentences.append(

@@ -1,4 +1,4 @@
-"""The settings of a forest that a project keeps. They are those that a link to Explore holds."""
+"""The settings of a forest that a project keeps. A link to Explore holds the same settings."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _ALWAYS: Final = (
     *(state.FEATURE_TEMPERATURE, state.VALUE_TEMPERATURE, state.LABEL_TEMPERATURE, state.BINS),
     *(state.LARGEST_LEAF, state.SHARE, state.BETA, state.CRITERION),
 )
-# The default of these controls, or their number, may depend on the rows. So a project keeps only those that the user
-# has moved, which are in the link.
+# The default of these controls, or their number, may depend on private rows. So a project keeps only the controls that
+# the user has moved, which are those in the link.
 _IF_MOVED: Final = (state.BOUND, *(state.ALPHA_AT(level) for level in range(MAX_DEPTH)))
-_SHAPE: Final = (state.DEPTH, state.TREES)  # kept unless the rule sets them, because the rule may depend on the rows
+_SHAPE: Final = (state.DEPTH, state.TREES)  # kept unless set by the rule, which may depend on private rows
 _KEYS: Final = {str(key): key for key in (*_ALWAYS, *_IF_MOVED, *_SHAPE)}
 
 
 def settings_of_page() -> dict[str, Any]:
-    """Return the settings that the controls of Explore show. Call this after all of them are drawn."""
+    """Return the settings that the controls of Explore show. Call this after all of these controls are drawn."""
     keys = [*_ALWAYS, *(key for key in _IF_MOVED if key in st.query_params)]
     if not state.BY_RULE.value:
         keys += _SHAPE
@@ -35,14 +35,14 @@ def settings_of_page() -> dict[str, Any]:
 
 
 def is_setting(key: str, value: object) -> bool:
-    """Return whether a project may hold this value under this key."""
+    """Return whether a project may hold `value` for the control `key`."""
     if key == state.EPSILON:
         return type(value) in (int, float) and LEAST <= value <= MOST  # type: ignore[operator]
     return key in _KEYS and type(value) in (str, int, float, bool) and _KEYS[key].fits(value)
 
 
 def put(settings: Mapping[str, Any]) -> None:
-    """Set the controls of a page that is not drawn yet. A control refuses a value that it does not offer."""
+    """Set the controls of a page that is not drawn yet. A control drops a value that it does not offer."""
     for key, value in settings.items():
         if is_setting(key, value) and key != state.EPSILON:
             st.session_state[_KEYS[key]] = value

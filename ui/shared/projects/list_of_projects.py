@@ -1,4 +1,4 @@
-"""The list of all projects on this computer, for the page Releases: a user can export or delete each project."""
+"""The list of all projects on this computer, for the page Releases. The user can export or delete each project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.shared.wording import plain
 
 
 def show(book: Book) -> None:
-    """Draw a list of all projects, each with a button that exports it and one that deletes it."""
+    """Draw a list of all projects, each with a button that exports the project and a button that deletes it."""
     st.divider()
     titled("Projects on this computer", None)
     projects = book.projects()

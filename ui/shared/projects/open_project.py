@@ -1,4 +1,7 @@
-"""The project of the attached file. It is opened when a file is attached, applied once, and saved when it changes."""
+"""The project of an attached file: the app opens it with the file, applies it once, and saves it when it changes.
+
+The content of a project is what the user stated about the file (`ui.shared.projects.content`).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 NEW: Final = "a new project"
-# The answers to the question in the Data tab. They repeat `ui.explore.unit_question`, which `ui.shared` may not import.
+# The answers to the first question of the Data tab. They repeat texts of `ui.explore.unit_question`, because
+# `ui.shared` may not import `ui.explore`.
 ANSWER_OF: Final = {
     content.PERSONS: "Each row is a different person",
     content.SEVERAL: "One person can have several rows",
@@ -43,23 +47,24 @@ class OpenProject:
     Attributes
     ----------
     revision : int
-        Revision in the book that this state was made from; 0 before the project is saved for the first time.
+        Revision of the book's project that this session last read or wrote; 0 before the project is saved for the first
+        time.
     saved : dict or None
         Content in the book; None before the project is saved for the first time.
     question : str
-        Question that the user must answer before the content is applied; empty if there is none.
+        Question that the user must answer before the content is applied; empty if there is no question.
     schema_key : str
-        Key of the table, label and columns (`Table.schema_key`) to which the content was applied last.
+        Key of the table, label and columns (`Table.schema_key`) to which the content was last applied.
     unused : frozenset of str
         Attributes of the content that did not fit the file.
     sentences : tuple of str
         Messages about statements that did not fit the file.
     problem : str
-        Message about why nothing is saved any more; empty while the project is saved.
+        Message that explains why changes are no longer saved; empty while they are saved.
     is_gone : bool
-        Whether the book does not have the project any more.
+        Whether the project was deleted from the book, for example in another tab.
     inputs : tuple
-        Values from which the content in the book was made. While they do not change, nothing is computed or saved.
+        Values from which the saved content was made. While they stay the same, nothing is computed or saved.
     """
 
     name: str
@@ -75,13 +80,13 @@ class OpenProject:
 
 
 def of_file(digest: str) -> OpenProject | None:
-    """Return the project of an attached file; None if no book is kept, or it could not be read."""
+    """Return the project of an attached file; None if no book is kept or the book could not be read."""
     project = st.session_state.get(state.PROJECTS, {}).get(digest)
     return project if isinstance(project, OpenProject) else None
 
 
 def open_for(digest: str, file_name: str, columns: list[str]) -> None:
-    """Open the chosen project, or a new one, when a file is attached. Call this before the label is drawn."""
+    """Open the chosen project, or start one, when a file is attached. Call this before the label is drawn."""
     if not is_kept() or of_file(digest) is not None:
         return
     try:
@@ -109,13 +114,13 @@ def _open(book: Book, digest: str, file_name: str, columns: list[str]) -> None:
         project.question = f"Is this file for the project “{name}”, too?"
     state.PROJECTS.value[digest] = project
     if project.question:
-        state.POPULATION.pop()  # the people of an earlier file
+        state.POPULATION.pop()  # they may be the people of an earlier file
     else:
         _prepare(book, project, digest)
 
 
 def _may_belong(file_name: str, project: str) -> bool:
-    """Return whether a file has the name of a project. A browser adds numbers to downloads, as in "visits (1).csv".
+    """Return whether a file has the name of a project. A number in parentheses, as in "visits (1).csv", is ignored.
 
     >>> [_may_belong(file, "visits") for file in ("visits (1).csv", "visits of 2025.csv", "(1).csv")]
     [True, False, False]
@@ -125,13 +130,13 @@ def _may_belong(file_name: str, project: str) -> bool:
 
 
 def start_new(book: Book, digest: str, file_name: str) -> None:
-    """Start a new project with a name made from the file's name. `save` writes it at the end of the run."""
+    """Start a project whose name comes from the file's name. `save` writes it at the end of the run."""
     state.POPULATION.pop()
     state.PROJECTS.value[digest] = OpenProject(free_name(book, PurePath(file_name).stem))
 
 
 def free_name(book: Book, wish: str) -> str:
-    """Return a name that no project has: the wanted name, or this name with a number."""
+    """Return a name that no project has: the wanted name, or the wanted name with a number."""
     wish = "".join(letter for letter in " ".join(wish.split()) if letter.isprintable())[:180].strip() or "project"
     taken, n = book.projects(), 2
     while (name := wish if n == 2 else f"{wish} ({n - 1})") in taken:
@@ -140,7 +145,7 @@ def free_name(book: Book, wish: str) -> str:
 
 
 def answer(digest: str, file_name: str, *, is_right: bool) -> None:
-    """Store the answer to a project's question. Call this before a page is drawn."""
+    """Apply the answer to the question whether the file belongs to the project. Call this before a page is drawn."""
     project = of_file(digest)
     try:
         book = kept_book()
@@ -157,7 +162,7 @@ def answer(digest: str, file_name: str, *, is_right: bool) -> None:
 
 
 def load_newer(digest: str) -> None:
-    """Replace the state of this session by the project in the book, or save it again if it was deleted there."""
+    """Read the project from the book again. If it was deleted there, let the next `save` write it again."""
     project = of_file(digest)
     try:
         book = kept_book()
@@ -179,7 +184,7 @@ def load_newer(digest: str) -> None:
 def _prepare(book: Book, project: OpenProject, digest: str) -> None:
     """Set the label, the answer about persons, the texts of the record, and the population.
 
-    Their controls are drawn later in the run.
+    This is possible because their controls are drawn later in the run.
     """
     saved = project.saved or {}
     state.LABELS.value[digest] = state.LABEL_OF(digest[:8]).value = saved["label"]
@@ -196,7 +201,7 @@ def _prepare(book: Book, project: OpenProject, digest: str) -> None:
 
 
 def apply(table: Table) -> bool:
-    """Apply the content to the table's domain, once for each `schema_key`. Return whether to read the table again."""
+    """Apply the content to the table's domain, once per `schema_key`. Return whether the table must be read again."""
     project = of_file(table.key)
     if project is None or project.question or project.schema_key == table.schema_key:
         return False
@@ -218,9 +223,9 @@ def apply(table: Table) -> bool:
 
 
 def save(table: Table, settings_of_page: Callable[[], dict[str, Any]] | None = None) -> None:
-    """Save the project if its content changed. If the page does not set a forest, the earlier settings stay.
+    """Save the project if its content changed. On a page without controls of a forest, the earlier settings stay.
 
-    Call this after the controls of the table and the forest are drawn.
+    Call this after the controls of the table and of the forest are drawn.
     """
     project = of_file(table.key)
     if project is None or project.question:
@@ -251,7 +256,7 @@ def _save(project: OpenProject, new: dict[str, Any]) -> None:
         if (book := kept_book()) is None:
             return
         if project.saved is None:
-            project.name = free_name(book, project.name)  # another tab may have taken the name
+            project.name = free_name(book, project.name)  # another tab may meanwhile have used this name
         try:
             project.revision, project.saved = book.save_project(project.name, new, project.revision), new
         except StaleProjectError:
@@ -262,7 +267,7 @@ def _save(project: OpenProject, new: dict[str, Any]) -> None:
 
 
 def whose_rows(table: Table) -> str:
-    """Return the user's answer to the question whose rows these are (`content.ANSWERS`)."""
+    """Return the user's answer to the question whose rows these are, as one of `content.ANSWERS`."""
     if table.domain.unit is not None:
         return content.COLUMN
     if table.key in state.PERSONS_WITHOUT_COLUMN.value:
@@ -271,7 +276,7 @@ def whose_rows(table: Table) -> str:
 
 
 def _population(table: Table) -> str:
-    """Return the population that the user chose for this table; empty if none was chosen."""
+    """Return the name of the population that the user chose for this table; empty if none is chosen."""
     booked = [release for release in session_ledger.releases() if release.population]
     if booked and (same := [r for r in booked if r.table_key == session_ledger.rows_key(table)]):
         return same[-1].population

@@ -22,7 +22,7 @@ _ANYTHING: Final = Domain((Feature("x", "numeric", 0, 1),), ("a", "b"), "y")
 
 
 class ProjectFileError(ValueError):
-    """Raised if a file is not a project. The message says what to do."""
+    """Raised if a file is not a project. The message tells the user what to do."""
 
 
 def written(name: str, content: dict[str, Any]) -> str:
@@ -33,12 +33,12 @@ def written(name: str, content: dict[str, Any]) -> str:
 def read(data: bytes) -> tuple[str, dict[str, Any]]:
     """Return the name and the content of a project, from a file that `written` wrote.
 
-    The user who imports a file asserts what the file states, so every source becomes "asserted".
+    The user who imports a file vouches for what it states, so every source becomes "asserted".
 
     Raises
     ------
     ProjectFileError
-        If `written` did not write the file, or if a source in it does not have enough words.
+        If the file is not as `written` writes it, or if a source in it has too few words.
     """
     try:
         file = json.loads(data.decode("utf-8-sig"))
@@ -62,13 +62,13 @@ def read(data: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _notes(content: dict[str, Any]) -> list[str]:
-    """Return all sources of a project. They must meet the same rule as the words that a user types."""
+    """Return all sources in a project. They must meet the same rule as a source that a user types."""
     entries = [*content["attributes"], *content["labels"].values(), {"reading": content["reading"]}]
     return [part["note"] for entry in entries for part in entry.values() if isinstance(part, dict)]
 
 
 def _checked(file: dict[str, Any]) -> dict[str, Any]:
-    """Return the known fields of a file. Raise an error of any type if a field is not as `written` writes it."""
+    """Return the known fields of a file. Any error means that a field is not as `written` writes it."""
     if file["whose_rows"] not in ANSWERS:
         raise ValueError
     entries = [stated_parts.checked(entry) for entry in _list(file["attributes"], MAX_FEATURES)]
@@ -103,7 +103,7 @@ def _of_label(parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reading(value: Any) -> Any:
-    """Return a file format unchanged. Raise an error if it cannot be the value of `Domain.reading`."""
+    """Return a file format unchanged. Raise an error if it is not a possible value of `Domain.reading`."""
     forest_schema.check_domain(Domain.from_dict({**_ANYTHING.to_dict(), "reading": value}))
     return value
 
@@ -118,7 +118,7 @@ def _source(part: dict[str, Any]) -> dict[str, str]:
 def _text(value: Any, most: int) -> str:
     if not isinstance(value, str) or len(value) > most:
         raise ValueError
-    value.encode()  # half a character raises UnicodeEncodeError, which is a ValueError
+    value.encode()  # a lone surrogate (half of a character) raises UnicodeEncodeError, which is a ValueError
     return value
 
 

@@ -1,6 +1,7 @@
-"""The parts of an attribute that have a source, converted to JSON and back. No Streamlit here.
+"""The parts of an attribute that have a source, converted to JSON and back. This module does not use Streamlit.
 
-A part that was read from the data is never written: neither its values nor its note.
+A part is, for example, the bounds or the rule for missing cells. A part that was read from the data is never written:
+neither its values nor its note.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dpforest.trees import forest_schema
 VALUES: Final = "values"
 PARTS: Final = (VALUES, TYPE, MISSING)
 _WHAT_OF: Final = {"numeric": BOUNDS, "categorical": CATEGORIES}
-# The fields of an attribute that each part covers (`dpforest.tables.features.Feature`).
+# For each part, the fields of `dpforest.tables.features.Feature` that belong to it.
 _COVERED: Final[Mapping[str, tuple[str, ...]]] = {
     BOUNDS: ("low", "high", "scale"),
     CATEGORIES: ("categories", "spellings"),
@@ -51,23 +52,23 @@ def _as_json(value: Any) -> Any:
 
 
 def column_of(entry: Mapping[str, Any]) -> str:
-    """Return the name of the column that an entry of `stated` is about."""
+    """Return the column that an entry of `stated` describes."""
     date = entry.get(TYPE, {}).get("date")
     return date["column"] if date else entry["name"]
 
 
 def kind_of(entry: Mapping[str, Any]) -> str | None:
-    """Return the kind that an entry states; None if it states only the rule for missing cells."""
+    """Return the kind of attribute that an entry states; None if it states only the rule for missing cells."""
     return next((entry[part]["kind"] for part in (TYPE, VALUES) if part in entry), None)
 
 
 def merged(old: Feature | None, entry: Mapping[str, Any]) -> Feature:
-    """Return an attribute with the stated parts of an entry.
+    """Return an attribute with the parts that an entry states.
 
     Parameters
     ----------
     old : Feature or None
-        The attribute as read from a file; None if the file's columns suggest no such attribute.
+        The attribute as read from the file; None if reading the file gave no such attribute.
     entry : dict
         Result of `stated`.
 
@@ -84,7 +85,7 @@ def merged(old: Feature | None, entry: Mapping[str, Any]) -> Feature:
         raise DomainError(
             f"The project says that “{name}” is {kind}, but in this file it looks {old.kind}. Answer its card again."
         )
-    fields: dict[str, Any] = {"missing": "category"}  # this rule fits any column
+    fields: dict[str, Any] = {"missing": "category"}  # the rule for missing cells that fits any column
     before: dict[str, Source] = {}
     if old is not None and is_same:
         fields = {field: getattr(old, field) for names in _COVERED.values() for field in names}
@@ -108,7 +109,7 @@ def _of_json(field: str, value: Any) -> Any:
 
 
 def checked(entry: Any) -> dict[str, Any]:
-    """Return an entry from a file with its known fields only. Its sources become assertions of the user.
+    """Return an entry from a file with its known fields only. Its sources become "asserted" by the user.
 
     Raises
     ------
@@ -133,7 +134,7 @@ def _checked_part(part: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(entry: Mapping[str, Any]) -> Feature:
-    """Return an attribute onto which a valid entry without bounds and categories can be merged."""
+    """Return a simple attribute into which an entry without bounds or categories can be merged."""
     value = entry.get(MISSING, {}).get("missing_value")
     if kind_of(entry) == "categorical" or (kind_of(entry) is None and isinstance(value, str)):
         return Feature(entry["name"], "categorical", categories=(value if isinstance(value, str) else "a",))

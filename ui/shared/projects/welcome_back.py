@@ -1,4 +1,4 @@
-"""Controls next to the file uploader: a project to choose before a file is attached, and then the project's name."""
+"""Controls of projects next to the file uploader: first the choice of a project, and with a file the project's name."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _MB: Final = 2**20
 
 
 def ask(place: DeltaGenerator) -> None:
-    """Ask which project the next file belongs to. Draw nothing if no book is kept."""
+    """Ask to which project the next file belongs. Draw nothing if no book is kept."""
     if not is_kept():
         return
-    state.PROJECTS.value.clear()  # no file is attached, so the next file must open the project that is chosen here
+    state.PROJECTS.value.clear()  # no file is attached here, so the next file opens the project chosen below
     try:
         book = kept_book()
         assert book is not None
@@ -53,7 +53,7 @@ def _choose(book: Book, names: dict[str, str]) -> None:
 
 
 def time_text(saved: str) -> str:
-    """Return a time of the book in a form that people read.
+    """Return a time that the book stores, in a form for people.
 
     >>> time_text("2026-11-27T18:06:19+00:00")
     '2026-11-27 18:06 UTC'
@@ -101,11 +101,11 @@ def _import(book: Book, name: str, content: dict[str, Any]) -> None:
         sorry(problem)
         return
     state.CHOSEN_PROJECT.value = name
-    state.PROJECT_FILES.value += 1  # a new key empties the uploader
+    state.PROJECT_FILES.value += 1  # a new key gives an empty uploader
 
 
 def take_settings() -> None:
-    """Set the controls to the forest of the chosen project when a file is attached. Call this before drawing a page."""
+    """When a file is attached, set the controls to the settings in its project. Call this before a page is drawn."""
     chosen = state.CHOSEN_PROJECT.value
     if not is_kept() or chosen is None:
         return
@@ -118,7 +118,7 @@ def take_settings() -> None:
 
 
 def in_sidebar(digest: str, file_name: str) -> None:
-    """Draw a question about the project of the attached file, or the project's name and what does not fit the file."""
+    """Draw the question whether the file belongs to its project, or else the project's name and what does not fit."""
     project = open_project.of_file(digest)
     if project is None:
         return
