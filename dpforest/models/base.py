@@ -1,4 +1,7 @@
-"""The base class of all forests, with the steps of a fit, from the table to the forest and its certificate."""
+"""The base class of all forests, with the steps of a fit, from the table to the forest and its certificate.
+
+"As published" means ``mode="as_published"``: the fit reproduces the forest of a paper, without a certificate.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +59,7 @@ class Account(Protocol):
 
 
 def bound_sentence(n_bound: int, unit: str | None = None) -> str:
-    """Return the certificate's sentence about a public bound on the number of rows or, with a unit, of persons."""
+    """Return the certificate's sentence about a public bound on the number of rows or, given a `unit`, of persons."""
     return f"The table has at most {n_bound:,} {unit_noun(unit)}s."
 
 
@@ -99,8 +102,7 @@ class ForestClassifier(BudgetedClassifier):
         "n_jobs": check_threads,
     }
 
-    # ------------------- methods that subclasses implement; a fit calls them on the checked copy that `_checked`
-    # returns
+    # ------------------------------------- methods that subclasses implement; a fit calls them on its `_checked` copy
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> Any:
         """Return the plan (spec) of a fit after this preparation. `n_rows` is the result of `_known_size`."""
@@ -123,7 +125,7 @@ class ForestClassifier(BudgetedClassifier):
         return ()
 
     def _encoded(self, domain: Domain, rows: EncodedTable) -> Any:
-        """Return the rows in the form that `_fit_forest` takes. All fits on the same rows can share the result."""
+        """Return the rows in the form that `_fit_forest` reads. All fits on the same rows can share the result."""
         return rows
 
     def _fit_forest(self, domain: Domain, rows: Any, n_jobs: int) -> Forest:
@@ -242,7 +244,7 @@ class ForestClassifier(BudgetedClassifier):
         domain : Domain
             Public schema that encodes the rows.
         n_rows : int
-            Number of rows (with a unit: of persons) that the fit would get.
+            Number of rows (or of persons, see `Domain.unit`) that the fit would get.
 
         Raises
         ------
@@ -283,9 +285,9 @@ class ForestClassifier(BudgetedClassifier):
         domain : Domain
             Public schema with classes.
         n_rows : int
-            Number of rows (with a unit: of persons). Under replace-one, this number is public, and the preview uses it.
-            As published, the preview uses it if the paper's method does. If a fit would ask for a noisy number of rows
-            (`scale_share`, "auto" shapes), the preview uses `n_rows` in place of the noisy number.
+            Number of rows (or of persons, see `Domain.unit`). Under replace-one, this number is public, and the preview
+            uses it. As published, the preview uses it if the paper's method does. If a fit would ask for a noisy number
+            of rows (`scale_share`, "auto" shapes), the preview uses `n_rows` in place of the noisy number.
 
         Returns
         -------

@@ -38,12 +38,12 @@ class EncodedRows:
         Identifiers of the rows. In a demonstration (a fit with a seed), the draws of a row depend on its identifier. So
         if one row is removed, the draws of other rows do not change.
     n_given : int
-        Number of rows (with a unit: of persons) that the fit was given, including rows that are left out because their
-        label is not listed (`EncodedTable`). Under replace-one, this number is public; the number of remaining rows is
-        not.
+        Number of rows (or of persons, see `Domain.unit`) that the fit was given, including rows that are left out
+        because their label is not listed (`EncodedTable`). Under replace-one, this number is public; the number of
+        remaining rows is not.
     n_table : int
-        0 in a release. If a simulation fits on a part of a table (`of_table`), the number of rows (with a unit: of
-        persons) of the whole table. A question about the number of rows then gets the answer of the whole table.
+        0 in a release. If a simulation fits on a part of a table (`of_table`), the number of rows (or of persons, see
+        `Domain.unit`) of the whole table. A question about the number of rows then gets the answer of the whole table.
     memo : dict or None
         Results that the simulated releases of one sweep share; None for a real release. The results contain raw data,
         so no forest keeps them, and they are dropped at the end of the sweep.
@@ -87,8 +87,8 @@ class EncodedRows:
     def counted(self, leaf: np.ndarray, n_leaves: int, n_classes: int) -> np.ndarray:
         """Return the number of rows of each class in each leaf, (n_leaves, n_classes), for the curator's figures.
 
-        `leaf` holds the leaf of each row. With a unit, the result is the number of persons as floats: a person counts
-        as 1 in total, divided evenly among the person's rows.
+        `leaf` holds the leaf of each row. If the domain declares a unit of privacy, the result is the number of
+        persons, as floats: a person counts as 1 in total, divided evenly among the person's rows.
         """
         cells, n = leaf * np.int64(n_classes) + self.y, n_leaves * n_classes
         counts = np.bincount(cells, minlength=n)
@@ -162,8 +162,8 @@ class DataDependentClassifier(ForestClassifier):
         row_ids : int64 array of shape (n,)
             Identifiers of the rows, on which the draws of a demonstration depend.
         n_given : int, optional
-            Number of rows (with a unit: of persons) before any row was left out. By default, the number of rows in `y`,
-            or of persons in `units`.
+            Number of rows (or of persons, see `Domain.unit`) before any row was left out. By default, the number of
+            rows in `y`, or of persons in `units`.
         units : Units, optional
             Person and weight of each row. Required if the domain declares a unit.
 

@@ -28,8 +28,8 @@ class FileFacts:
     forest : ReleasedForest
         Forest that was read from the file.
     n_trees, n_rows : int
-        Number of trees for each class score, and number of rows (with a unit: of persons) that the file states, or 0 if
-        it states none.
+        Number of trees for each class score, and number of rows (or of persons, see `Domain.unit`) that the file
+        states, or 0 if it states none.
     preparation : Preparation
         Shares of the budget that the fit spent before trees grew.
     entries : tuple of LedgerEntry

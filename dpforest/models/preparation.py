@@ -1,5 +1,8 @@
 """The questions of a certified fit before trees grow: the number of rows, and where rows lie on the public scale.
 
+The public scale of a numeric attribute is the grid of its codes. The answer to the second question, a noisy
+distribution of the rows on this grid, is called the scale.
+
 Both questions read the whole table, so their costs and the cost of the trees add up. The noisy number of rows decides
 whether the fit asks for the scale, and which share of the budget it spends on the answer. This decision is public
 post-processing. Whatever the decision, the ledger charges exactly the questions that follow, and the charges sum to ε.
@@ -21,7 +24,7 @@ from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested, scale_f
 
 SIZE_SHARE: Final = Fraction(1, 50)  # share of ε for the number of rows
 LEAST_SIZE: Final = 50  # smallest number that `release_size` returns
-_SIZE_KEY, _SCALE_KEY = 1, 2  # keys of the draws in a demonstration
+_SIZE_KEY, _SCALE_KEY = 1, 2  # keys of the draws in a demonstration (a fit with a seed)
 
 
 def most_noise(count_unit: int) -> int:
@@ -74,7 +77,7 @@ class Preparation:
     Parameters
     ----------
     n_rows : int
-        Released or public number of rows; 0 if no rule uses it.
+        Released or public number of rows; 0 if it is neither.
     size, scale : Fraction
         Shares of ε for the number of rows and for the scale; 0 if the fit does not ask the question.
     public_weight : Fraction
@@ -202,8 +205,8 @@ def release_scale(
 
     An added row adds 1 to at most one cell in each of the three histograms of an attribute. So the L1 sensitivity of
     all histograms together is three times the number of numeric attributes, and the L2 sensitivity is the square root
-    of this number. With a unit of privacy, a person adds at most 1024 to each histogram, so both sensitivities are 1024
-    times as large.
+    of this number. If the domain declares a unit of privacy (`Domain.unit`), a person adds at most 1024 to each
+    histogram, so both sensitivities are 1024 times as large.
 
     Parameters
     ----------
@@ -218,7 +221,7 @@ def release_scale(
     source : SecretSource or DemoSource
         Source of the noise.
     count_unit : {1, 1024}
-        Largest amount that a row or, with a unit of privacy, a person adds to a histogram.
+        Largest amount that a row (1) or a person (1024, see `Domain.unit`) adds to a histogram.
 
     Returns
     -------

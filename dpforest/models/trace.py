@@ -1,4 +1,4 @@
-"""A record of how a fit chose its splits, for drawings. For the curator only, unless stated otherwise."""
+"""A record of how a fit chose its splits, for figures. For the curator only, unless stated otherwise."""
 
 from dataclasses import dataclass, field
 
@@ -64,7 +64,7 @@ class Trace:
         Record of each tree. It is empty if `draws` is False, and for the multinomial forest as published, whose trees
         grow differently.
     counts : int64 or float64 array of shape (n_leaves, n_classes)
-        Number of fitted rows of each class in each leaf; if there is a unit, number of persons.
+        Number of fitted rows (or of persons, see `Domain.unit`) of each class in each leaf.
     labels : uint8 array of shape (n_leaves,)
         Class of each leaf, as an index into the classes that its tree separates: in a booster for one class, 1 is this
         class and 0 is all others.

@@ -215,7 +215,7 @@ def shares_at_leaves(leaves: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def sums_at_leaves(leaves: np.ndarray, of_leaf: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the result of `scorer`, (n, n_classes), for rows whose leaves (n_trees, n) are known."""
+    """Return the sums that `scorer` computes, (n, n_classes), for rows whose leaves (n_trees, n) are known."""
     at_leaves = np.ascontiguousarray(of_leaf)
     if of_leaf.ndim == 1:
         return votes_at_leaves(leaves, at_leaves, n_classes)

@@ -28,7 +28,7 @@ class BoosterSpec:
         Sum of the steps of all rounds. The step of a round is the score that a leaf would get if it had 1/2**depth of
         the rows, all with gradient 1.
     n_rows : int
-        Number of rows (with a unit: of persons) by which gradient sums are divided.
+        Number of rows (or of persons, see `Domain.unit`) by which gradient sums are divided.
     clip : ClipBound
         Bound on the gradient of a row.
     preparation : Preparation

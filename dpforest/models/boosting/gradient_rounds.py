@@ -18,7 +18,7 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.routing import leaves_of_rows
 
-_ROUND_KEY: Final = 16  # key of the first round's draws in a demonstration; earlier questions have smaller keys
+_ROUND_KEY: Final = 16  # key of the first round's draws in a fit with a seed; earlier questions have smaller keys
 _MOST_ROUTED: Final = 2**23  # largest number of leaf indices in memory: one for each row and tree
 # With fewer rows for each thread, starting threads in each round takes more time than they save.
 _ROWS_OF_A_THREAD: Final = 100_000

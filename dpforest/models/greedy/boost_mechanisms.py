@@ -24,7 +24,7 @@ class _BoostMechanism:
     def start_tree(self, number: int, weight_bound: int) -> None:
         """See `BoostMechanism`."""
         self.alphas, self.bound, self.number = [], weight_bound, number
-        self.key = (self._first_key + number) * 64  # in a demonstration, the draws of each tree have 64 separate keys
+        self.key = (self._first_key + number) * 64  # if the fit has a seed, each tree has 64 keys for its draws
 
     def beta_of(self, values: np.ndarray, table: np.ndarray) -> float:
         """Return β = (a/n) Σ w y h(x), for the step a and the number of rows n.
@@ -126,7 +126,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return np.clip((noisy[:, 0] - VALUE_STEPS) / VALUE_STEPS, -1, 1)
 
     def _noisy_beta(self, values: np.ndarray, table: np.ndarray) -> float:
-        """Return β with separate noise.
+        """Return β plus noise (beta="laplace").
 
         The leaf values are released before β, so they do not change with the row. So one row changes the sum in β
         (`beta_of`) by at most W M, where W bounds the weights and M bounds the leaf values.

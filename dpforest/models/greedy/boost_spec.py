@@ -45,8 +45,8 @@ class BoostSpec:
     alpha : float, str or tuple of float
         A number, the name of a calibration, or a number for each level.
     n_bound : int
-        Number of rows (with a unit: of persons), which is public under replace-one and as published. Under add-remove,
-        a public bound on this number.
+        Number of rows (or of persons, see `Domain.unit`), which is public under replace-one and as published. Under
+        add-remove, a public bound on this number.
     n_scores : int
         Number of boosters that divide the budget: 1 for two classes, otherwise the number of classes.
     step_factor : float
@@ -204,12 +204,12 @@ class BoostSpec:
 
 
 def resolve_alpha(alpha: Any) -> float | str | tuple[float, ...]:
-    """Return `alpha` in the form that a spec keeps.
+    """Return the parameter `alpha` as a `BoostSpec` stores it: a float, a name, or a tuple of floats.
 
     Raises
     ------
     ValueError
-        If `alpha` is neither a number from 0 to 1, nor a calibration, nor a list of such numbers.
+        If `alpha` is not a number from 0 to 1, the name of a calibration, or a list of numbers from 0 to 1.
     """
     if isinstance(alpha, str):
         check_choice("alpha", alpha, CALIBRATIONS)

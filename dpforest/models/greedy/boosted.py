@@ -34,7 +34,8 @@ class BoostedForestClassifier(GreedyClassifier):
     """Boosted trees: if the earlier trees classify a row badly, the row has more weight in the next tree.
 
     The exponential mechanism draws splits by the Mα-loss, and leaves have noise on their class weights. With more than
-    two classes, there is one booster for each class against the others, and the boosters divide epsilon.
+    two classes, there is one booster for each class against the others, and the boosters divide epsilon. "As published"
+    below means ``mode="as_published"``.
 
     Parameters
     ----------

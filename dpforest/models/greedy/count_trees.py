@@ -40,7 +40,7 @@ class SplitSelector:
     criterion : str
         Score of a split (`split_scores`).
     n_bound : int
-        Public bound on the number of rows (with a unit of privacy: of persons), on which the sensitivity of scores
+        Public bound on the number of rows (or of persons, see `Domain.unit`), on which the sensitivity of scores
         depends (`split_scores`).
     stages : sequence of QueryBudget
         Budgets of the draws. With one budget, the split is drawn among all candidates. With two budgets (the
@@ -49,14 +49,14 @@ class SplitSelector:
     source : SecretSource or DemoSource
         Fresh entropy selects the exact sampler; a seed selects the fast simulator.
     key : int
-        First key of the draws in a demonstration.
+        First key of the draws in a demonstration (a fit with a seed).
     normalized : bool
         Whether to stretch the scores of each node to the range from 0 to 1, as the paper of the multinomial forest
         does. One row can then change any score from 0 to 1, so more rows do not make the draw more accurate.
     trace : TreeTrace or None
         Record of the probabilities of the drawn splits, for the curator's figures.
     count_unit : {1, 1024}
-        Largest amount that a row or, with a unit of privacy, a person adds to a histogram.
+        Largest amount that a row (1) or a person (1024, see `Domain.unit`) adds to a histogram.
     n_classes : int
         Number of classes.
     """

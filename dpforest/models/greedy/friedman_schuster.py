@@ -35,8 +35,8 @@ class TreeSpec:
     """The plan of a single tree, made before the fit reads a row.
 
     The fields have the names of the parameters of `FriedmanSchusterClassifier`, with values in place of "auto".
-    `epsilon` is the budget, or None without privacy. `n_bound` is the public number of rows (with a unit: of persons),
-    or a public bound on this number.
+    `epsilon` is the budget, or None without privacy. `n_bound` is the public number of rows (or of persons, see
+    `Domain.unit`), or a public bound on this number.
     """
 
     epsilon: Fraction | None
@@ -86,6 +86,8 @@ class TreeSpec:
 @dataclass(kw_only=True, eq=False, repr=False)
 class FriedmanSchusterClassifier(GreedyClassifier):
     """A single tree. The exponential mechanism draws its splits, and its leaves have noisy counts.
+
+    "As published" below means ``mode="as_published"``.
 
     Parameters
     ----------

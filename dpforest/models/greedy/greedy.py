@@ -117,8 +117,8 @@ class GreedyClassifier(DataDependentClassifier):
 
 
 def demo_seed(source: SecretSource | DemoSource) -> int:
-    """Return the seed of a demonstration. If the source has no seed, return a fresh seed that is not kept.
+    """Return the seed of a source or, if it has none, a fresh seed that is not kept.
 
-    Use the seed only for draws that are never released.
+    A release must not use this seed for its draws, because the draws would then not be secret.
     """
     return source.seed if isinstance(source, DemoSource) else int(source.words(1)[0])

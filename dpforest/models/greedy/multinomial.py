@@ -43,6 +43,8 @@ from dpforest.trees.midpoint_trees import IMPURITY, STOPPING, sorted_words
 class MultinomialForestClassifier(GreedyClassifier):
     """Trees whose split features, split values and leaf labels are drawn by the exponential mechanism.
 
+    "As published" below means ``mode="as_published"``, and "certified" means ``mode="certified"``.
+
     Each row of a tree either helps to choose its splits (structure row) or its leaf labels (estimation row). The
     temperatures B1, B2 and B3 set how strongly the draws of features, values and labels favor the best choice. A
     temperature is also the ε that one draw costs.

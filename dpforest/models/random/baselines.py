@@ -20,9 +20,9 @@ from dpforest.tables.domain import Domain
 class JagannathanForestClassifier(RandomStructureClassifier):
     """JPW: ten random trees on all rows, with Laplace noise on the class counts of each leaf.
 
-    As published, predictions average the class shares in leaves, and a test on a categorical feature has a child for
-    each category. In certified mode, predictions add up log-odds of classes in leaves, and a test on a categorical
-    feature compares a category with a threshold in the public order of the categories.
+    As published (``mode="as_published"``), predictions average the class shares in leaves, and a test on a categorical
+    feature has a child for each category. In certified mode, predictions add up log-odds of classes in leaves, and a
+    test on a categorical feature compares a category with a threshold in the public order of the categories.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _EvenForest(RandomStructureClassifier):
-    """Base class of the two random forests of Nock and Henecka's comparison, which differ only in their leaves."""
+    """Base class of RF-L and RF-E, the random forests of Nock and Henecka's comparison, which differ in their leaves."""
 
     n_quantiles: int = 10
     budget: str | None = None
@@ -140,6 +140,8 @@ class _EvenForest(RandomStructureClassifier):
 
 class RandomForestLaplaceClassifier(_EvenForest):
     """RF-L: majority vote of 21 random trees. Each leaf votes for the class with the largest noisy count.
+
+    "As published" below means ``mode="as_published"``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Fit a forest from its spec and a table: grow trees, assign rows to trees, count rows in leaves, release leaves."""
+"""Fit a forest from its plan and a table: grow trees, assign rows to trees, count rows in leaves, release leaves."""
 
 from fractions import Fraction
 from typing import Any
@@ -57,8 +57,8 @@ def fit_forest(
     structure_seed : int
         Public seed of the structure of the trees.
     row_ids : int64 array of shape (n,)
-        Ids of the rows. In a demonstration, the draws of a row depend on its id. So if one row is removed, the draws of
-        other rows do not change.
+        Ids of the rows. In a demonstration (a fit with a seed), the draws of a row depend on its id. So if one row is
+        removed, the draws of other rows do not change.
     n_jobs : int
         Number of threads; the result does not depend on it.
     scale : ReleasedScale, optional
@@ -150,9 +150,9 @@ def simulate_values(
 ) -> np.ndarray:
     """Simulate a release from these counts: labels (n_leaves,) or counts (n_leaves, n_classes).
 
-    The values are drawn in floating point from a seed. Forests as published have no other sampler. A certified release
-    uses exact samplers instead of this function. If `counts` covers only some leaves, `leaves` holds the numbers of
-    these leaves.
+    The values are drawn in floating point from a seed. A fit in mode "as_published" has no other sampler. A certified
+    release uses exact samplers instead of this function. If `counts` covers only some leaves, `leaves` holds the
+    numbers of these leaves.
     """
     rate = spec.leaf_rate(epsilon) / spec.count_unit
     if spec.mechanism == "discrete-laplace":

@@ -18,11 +18,13 @@ from dpforest.tables.domain import Domain
 class MajorityLabelForestClassifier(RandomStructureClassifier):
     """Random trees whose leaves release only one label each: with high probability, the most frequent class.
 
+    "As published" below means ``mode="as_published"``.
+
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        Privacy budget of the whole forest. None fits without privacy: each leaf has its most frequent label, and every
-        row is in every tree.
+        Privacy budget of the whole forest. None fits a forest without privacy, in which each leaf has its most frequent
+        label, and every row is in every tree.
     n_estimators : int or "auto", default="auto"
         Number of trees. You must choose this number without looking at the table. "auto": by a public rule
         (`models.shape_rules`).

@@ -39,7 +39,7 @@ _LATER = (
 class PartialCounts:
     """Exact counts of the rows of each class in each leaf, for a part of a table. Curator only.
 
-    If the domain declares a unit, the counts are sums of weights in 1/1024.
+    If the domain declares a unit of privacy (`Domain.unit`), the counts are sums of weights in 1/1024.
 
     ``+`` and `sum` add the counts of parts. Pickle can carry counts between machines that may see the rows; there is no
     other export.
@@ -49,7 +49,7 @@ class PartialCounts:
     counts : int64 array of shape (n_leaves, n_classes)
         Number, or total weight, of the rows of each class in each leaf.
     n_rows : int
-        Number of rows, or of persons if there is a unit. Rows without a listed label are included.
+        Number of rows (or of persons, see `Domain.unit`), including rows without a listed label.
     settings : dict
         All settings on which the counts depend (`counting_settings`).
 
@@ -104,7 +104,7 @@ class PartialCounts:
 class PartCounter:
     """Counter of the rows in each leaf of the trees that `fit_forest` grows.
 
-    In a demonstration, `PartCounter` and `fit_forest` count a row in the same tree.
+    In a demonstration (a fit with a seed), `PartCounter` and `fit_forest` count a row in the same tree.
 
     Parameters
     ----------

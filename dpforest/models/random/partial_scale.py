@@ -22,8 +22,8 @@ class PartialScale:
     cells : int64 array of shape (n_numeric, 64)
         Counts of `scale_histograms`.
     n_rows, n_given : int
-        Number of rows. `n_given` includes rows without a listed label, `n_rows` does not. If there is a unit, both are
-        numbers of persons.
+        Number of rows (or of persons, see `Domain.unit`). `n_given` includes rows without a listed label, `n_rows` does
+        not.
     domain : Domain
         Domain that encoded the rows.
 

@@ -16,6 +16,8 @@ from dpforest.tables.domain import Domain
 class RandomDecisionForestClassifier(RandomStructureClassifier):
     """Random trees whose leaves release noisy class counts. One of four voting rules combines the leaves.
 
+    "As published" below means ``mode="as_published"``.
+
     Parameters
     ----------
     epsilon : float or None, default=1.0

@@ -1,4 +1,7 @@
-"""The base class of forests whose trees do not depend on data. A fit counts rows in leaves and adds noise."""
+"""The base class of forests whose trees do not depend on data. A fit counts rows in leaves and adds noise.
+
+The scale is a noisy distribution of each numeric attribute, from which thresholds are drawn.
+"""
 
 import math
 import warnings
@@ -105,7 +108,7 @@ class RandomStructureClassifier(ForestClassifier):
             for X, y, *groups in chunks:
                 X, y = self._checked_part(X, y)
                 scales += self._scale_of(domain, X, y, out_of_domain, groups[0] if groups else None, registry)
-            out_of_domain.warn()  # before the first question, because a filter may turn the warning into an error
+            out_of_domain.warn()  # before the first question, because a filter may turn this into an error
             self.fit_scale(_with_person_counts(scales, registry))
         counter = self._counter(domain)
         total, out_of_domain = counter.count(_no_rows(domain)), OutOfDomainCells()
@@ -382,8 +385,8 @@ class RandomStructureClassifier(ForestClassifier):
         domain : Domain
             Public schema that encoded the rows.
         n_rows, n_given : int
-            Number of rows. `n_given` includes rows without a listed label, `n_rows` does not. With a unit, both are the
-            number of persons.
+            Number of rows (or of persons, see `Domain.unit`). `n_given` includes rows without a listed label, `n_rows`
+            does not.
         cells : callable
             Function that returns the exact counts in the cells of the scale (`scale_histograms`). It is called only if
             the fit asks for the scale.

@@ -59,12 +59,12 @@ class ForestSpec:
     as_published : bool
         Whether the noise has the scale of the paper and is drawn in floating point. Such a forest is never released.
     departures : tuple of str
-        Sentences for the certificate of a forest as published. They state how it differs from the paper's forest, and
-        which private number its shape reveals.
+        Sentences for the certificate of a forest in mode "as_published". They state how it differs from the paper's
+        forest, and which private number its shape reveals.
     preparation : Preparation
         Shares of the budget that are spent before trees grow.
     count_unit : {1, 1024}
-        Largest amount that a row or, with a unit of privacy, a person adds to the counts of a tree.
+        Largest amount that a row (1) or a person (1024, see `Domain.unit`) adds to the counts of a tree.
     """
 
     n_trees: int
@@ -166,10 +166,11 @@ class ForestSpec:
         return float(self.exact_rate(epsilon))
 
     def exact_rate(self, epsilon: Fraction) -> Fraction:
-        """Return the rate of the mechanism at a leaf: by `rate_for` if certified, otherwise by the paper's formula.
+        """Return the rate of the mechanism at a leaf: by `rate_for` or, as published, by the paper's formula.
 
-        As published, ε is divided among trees that share rows, and among leaves (`leaf_shares`). For the exponential
-        mechanisms, the rate is half of this part of ε, whatever the neighbor relation.
+        As published (``mode="as_published"``), ε is divided among trees that share rows, and among leaves
+        (`leaf_shares`). The rate of an exponential mechanism is half of a leaf's part of ε, for both neighbor
+        relations.
         """
         epsilon = self.leaf_epsilon(epsilon)
         if self.as_published:
