@@ -1,12 +1,12 @@
-"""The page Explore, and the server of all pages. Start it with `streamlit run app.py`."""
+"""The page Explore, and the server of all pages. Start the app with `streamlit run app.py`."""
 
 import streamlit as st
 
-if __name__ == "__main__":  # Streamlit runs this file as a page
+if __name__ == "__main__":  # Streamlit runs this file as the page Explore
     from ui.explore import page
 
     page.show()
-else:  # Streamlit imports the server from this file
+else:  # Streamlit imports this file once at its start, and takes the server `app` from it
     import threading
     from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""Lesson: nine steps through differentially private forests, with a prediction before each."""
+"""Lesson: nine steps about differentially private forests. Each step asks for a prediction before it shows a result."""
 
 from ui.learn import lesson_page, progress
 from ui.shared.page import open_page

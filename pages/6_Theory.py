@@ -1,4 +1,4 @@
-"""Theory: theorems of the papers and of this project, most of them next to measurements."""
+"""Theory: theorems of the papers and of this project, most of them with a chart of measurements."""
 
 from ui.learn import theory_page
 from ui.shared.page import open_page

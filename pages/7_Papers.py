@@ -1,4 +1,4 @@
-"""Papers: the claims, our measurements, and the errors in privacy proofs. The page computes nothing."""
+"""Papers: their claims, our measurements, and errors in their privacy proofs. The page only reads stored figures."""
 
 import streamlit as st
 

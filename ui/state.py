@@ -1,8 +1,8 @@
-"""Every value that a session keeps, declared once with its key, its type and further conditions.
+"""Declarations of every value that a session keeps: its key, its type and further conditions.
 
 An old session or a link can leave any value under a key. When a page opens, `drop_unfit` removes each value that does
-not fit its declaration, so a page never gets a value of another type. If the options of a control depend on the table,
-`known` and `within` of `ui.shared.controls` check the value against them.
+not fit its declaration, so a page never gets a value of another type. The options of some controls depend on the table.
+For these controls, `known` and `within` of `ui.shared.controls` also check that the value is among the options.
 
 Keys of buttons, charts and containers are not declared, because no link or session can leave a value under such a key.
 """
@@ -17,23 +17,24 @@ import streamlit as st
 
 
 class Key(str):
-    """The key of one value of the session. A widget takes it as its `key`.
+    """The key of one value of the session. It is a str, which a Streamlit widget takes as its `key`.
 
     Parameters
     ----------
     name : str
+        Text of the key.
     kind : type, tuple of types, or str
-        Allowed types. A str is the name of a class of the app. With `object`, every type fits, and `known` checks the
-        value.
+        Allowed types. A str is the name of a class of the app. `object` allows every type; then the control checks the
+        value with `known` of `ui.shared.controls`.
     default : optional
-        Default of `value`. For the types dict, list and set, the default is a new empty object, which `value` stores in
-        the session.
+        Result of `value` if the session has no value. For the types dict, list and set, the default is a new empty
+        object, which `value` stores in the session.
     fits : callable, optional
-        Returns whether a value of this type is allowed.
+        Returns whether a value of an allowed type is allowed.
     linked : bool
-        Whether the control puts its value into the link.
+        Whether the value is a part of the page's link.
     stays : bool
-        Whether "Clear my data" keeps the value, because the value reveals nothing about a table.
+        Whether the button "Clear my data" keeps the value, because the value reveals nothing about a table.
     """
 
     def __new__(
@@ -69,7 +70,7 @@ class Key(str):
 
     @property
     def value(self) -> Any:
-        """Value of the session under this key if it fits, else the default."""
+        """Value of the session under this key, or the default if there is no value or the value does not fit."""
         drop(self, self.fits)
         if self.kind in (dict, list, set):
             return st.session_state.setdefault(self, self.kind())
@@ -87,9 +88,10 @@ class Key(str):
 
 
 class KeyPattern:
-    """A family of keys with an item in their name: in `pattern`, `{}` stands for any item, and `{:d}` for a number.
+    """A family of keys whose names contain an item, such as the name of a column.
 
-    Other parameters are as for `Key`.
+    In `pattern`, `{}` stands for any item, and `{:d}` for a number. The call `pattern(item)` returns the key of an
+    item. The other parameters are those of `Key`.
     """
 
     def __init__(self, pattern: str, kind: Any, default: Any = None, **settings: Any) -> None:
@@ -349,13 +351,13 @@ _PATTERNS: Final = sorted(  # longest pattern first, because it is the most spec
 
 
 def declared(name: str) -> Key | None:
-    """Return the declaration of a key; None for the key of a button, a chart, or a container."""
+    """Return the declaration of a key, or None if the key is not declared, such as the key of a button."""
     keys_by_pattern = (keys.named(name) for keys in _PATTERNS if keys.matches(name))
     return _KEYS.get(name) or next(keys_by_pattern, None)
 
 
 def names() -> list[str]:
-    """Return all keys without an item in their name."""
+    """Return the names of all keys that are declared with `Key`; keys of a `KeyPattern` are left out."""
     return sorted(_KEYS)
 
 
@@ -376,7 +378,7 @@ def drop_unfit() -> None:
 
 
 def clear() -> None:
-    """Drop every value of the session, except values that reveal nothing about a table."""
+    """Drop every value of the session, except values that reveal nothing about a table (`Key.stays`)."""
     for name in st.session_state.to_dict():
         key = declared(str(name))
         if key is None or not key.stays:

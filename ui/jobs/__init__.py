@@ -1,1 +1,1 @@
-"""Background jobs of the pages: simulated releases, sweeps and baselines. Also their order, processes and limits."""
+"""Background jobs of the pages, which simulate releases and fit models, and the order and limits of this work."""

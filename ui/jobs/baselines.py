@@ -1,7 +1,8 @@
 """Baselines of a table: the accuracy of guessing and of models without privacy.
 
-Models are fitted in the background. All sessions share the figures of public tables. The figures of bundled tables come
-from a file that `scripts/without_privacy.py` writes. A test fits some of these models again and compares the figures.
+Models are fitted in the background, and all sessions share the results for public tables. The tables that come with the
+app need no fit: their results are in a file that `scripts/without_privacy.py` writes. A test fits some of these models
+again and compares the results with the file.
 """
 
 from __future__ import annotations
@@ -30,24 +31,27 @@ Metrics = dict[str, dict[str, float]]  # by name of the model, then by measure
 
 
 class Baselines(Job[Metrics]):
-    """Figures of guessing and of models without privacy on one split. The job has one piece: all models.
+    """Metrics of guessing and of models without privacy on one split.
+
+    The job has a single piece, which is finished when all models are fitted.
 
     Parameters
     ----------
     domain : Domain
+        Public schema of the table.
     y_train, y_test : array of int
-        Labels of the training rows and of the held-out rows.
+        Class indices of the training rows and of the held-out rows.
     split : callable
-        Returns the split. The first step calls it.
+        Returns the split. It is called only when the fits begin.
     metrics : dict, optional
-        Figures from the file. If they are given, no model is fitted.
+        Metrics of the models from the file. If they are given, no model is fitted.
 
     Attributes
     ----------
     floor : dict
-        Figures of guessing, from `nonprivate.guessing`.
+        Metrics of guessing, from `nonprivate.guessing`.
     labels : array of int
-        Labels of the held-out rows.
+        Class indices of the held-out rows.
     """
 
     name = "scikit-learn's forest without privacy"
@@ -101,7 +105,7 @@ def _make(key: tuple, _table: Table) -> Baselines:
 
 
 def _stored(table: Table) -> Metrics | None:
-    """Return the figures that the file holds for this table and its domain, or None if it holds none."""
+    """Return the metrics that the file holds for this table and this domain, or None if it holds none."""
     entry = None if table.uploaded else _file().get(table.key)
     return entry["metrics"] if entry and entry["of"] == key_of(table) else None
 
@@ -112,7 +116,7 @@ def _file() -> dict[str, Any]:
 
 
 def key_of(table: Table) -> list[str]:
-    """Return the keys of the table and of its domain, which together determine the models."""
+    """Return the keys of the table and of its domain, which together determine the fitted models."""
     return [table.schema_key, fingerprint(table.domain)]
 
 
@@ -123,7 +127,7 @@ def level(table: Table, folds: int = 1, fold: int = 0) -> Baselines:
 
 
 def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
-    """Return the name of the best model without privacy, and its figure as the mean over splits.
+    """Return the name of the best model without privacy, and its value of a measure as the mean over splits.
 
     The result is None until all models are fitted, and for a measure that no model has.
     """
@@ -137,15 +141,18 @@ def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
 
 
 def rows(levels: list[Baselines], measure: str) -> float:
-    """Return the number of rows on which an accuracy would be as precise as this measure (`headroom.effective_n`).
+    """Return the number of rows on which an accuracy would be as precise as this measure on all splits together.
 
-    The numbers of all splits are added up.
+    The number is the sum of `headroom.effective_n` over the splits.
     """
     return sum(effective_n(measure, each.labels) for each in levels)
 
 
 def floor(levels: list[Baselines], measure: str) -> float | None:
-    """Return the figure of guessing, as the mean over splits, or None if it depends on how one guesses, as for F1."""
+    """Return the value of a measure for guessing, as the mean over splits.
+
+    The result is None if the value depends on how one guesses. This is so for F1.
+    """
     floor_of_split = {
         "accuracy": lambda split: split.floor["accuracy"],
         "balanced_accuracy": lambda split: 1 / split.floor["classes"],

@@ -16,23 +16,24 @@ from ui.jobs.workers import INTERACTIVE
 from ui.shared.forests import FORESTS
 from ui.shared.tables import Table
 
-FIRST, LAST = 2, 20  # number of releases that a page shows at first, if they are quick, and after refinement
-QUICK: Final = 0.4  # if a release takes fewer seconds, a page waits for a second release
-MOST_SECONDS: Final = 30  # seconds of refinement; the page states how many releases its figures rest on
-MANY_CELLS: Final = 700_000  # cells of a table; with more cells, a release at all ε takes a noticeable time
+# A page draws its figures after `FIRST` releases if releases are quick, otherwise after one. It stops after `LAST`.
+FIRST, LAST = 2, 20
+QUICK: Final = 0.4  # if the first release takes fewer seconds, a page waits for a second release
+MOST_SECONDS: Final = 30  # after this time the refinement ends; the page states how many releases its figures rest on
+MANY_CELLS: Final = 700_000  # if the table has more cells, a release at all ε takes a noticeable time
 SOME_ROWS: Final = 5_000  # with more rows, the first release is at only a few ε while other threads compute
 
 
 def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...], place: Any) -> SweepResult:
     """Return the result of the available releases. If there are none, simulate the first release of each job.
 
-    The first release is at only a few ε if the table is large, if other threads compute, or if worker processes have
-    started because several users wait.
+    Usually the first release covers all ε of its job. It covers only a few ε if that takes too long: if the table is
+    large, if other threads compute, or if worker processes have started because several users wait.
 
     Parameters
     ----------
     few : tuple of float
-        Values of ε for the first release in these cases.
+        The few ε.
     place : container of Streamlit
         For the progress bar.
     """
@@ -61,7 +62,7 @@ def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...
 
 
 def _words(job: SweepJob, n_rows: int) -> str:
-    """Return the text of the progress bar. It states the accuracy at the chosen ε once this accuracy is known."""
+    """Return the text of the progress bar, which states the accuracy at the chosen ε as soon as it is known."""
     epsilon, so_far = job.line.settings.epsilon, job.so_far()
     if epsilon not in so_far:
         return f"Sending {n_rows:,} rows through the trees …"
@@ -72,22 +73,24 @@ def _words(job: SweepJob, n_rows: int) -> str:
 def refined(
     job: SweepJob, result: SweepResult, n_pieces: int, place: Any, other_work: Callable[[], bool] = lambda: False
 ) -> Iterator[SweepResult]:
-    """Add releases one by one. A progress bar appears if this takes long. A moved control ends the work at any time.
+    """Simulate further releases one by one, and yield results that rest on more releases.
 
-    The generator yields a new result about once a second, if this or another session has added releases or if the
-    other work is done.
+    The generator yields a new result about once a second, if this or another session has added releases. It also
+    yields a result when the other work is finished. If the user moves a control, the work ends.
 
     Parameters
     ----------
+    job : SweepJob
+        Job that simulates the releases.
     result : SweepResult
-        The result that the page shows.
+        The result that the page shows at present.
     n_pieces : int
         Number of releases to reach.
     place : container of Streamlit
-        For the progress bar.
+        Where a progress bar is drawn if the releases take long.
     other_work : callable
-        Does one step of other work and returns False if none is left. It is called after each release, and then until
-        it returns False.
+        Does one step of other work, such as a fit of a model, and returns False if no step is left. It is called after
+        each release. After the last release, it is called until it returns False.
     """
     bar, start = None, time.monotonic()
     drawn, is_new, is_left, worked = start, False, True, False

@@ -1,4 +1,4 @@
-"""Groups of held-out rows by a column that the user chooses, and their rates."""
+"""Groups of held-out rows by a column that the user chooses, and the accuracy and error rates of the groups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ui.shared.controls import select
 from ui.shared.forests import ForestSettings
 from ui.shared.tables import Table, read_by, split
 
-_FIRST: Final = ("sex", "gender", "race", "age")  # columns that the control starts with, if the table has one
+_FIRST: Final = ("sex", "gender", "race", "age")  # the first of these columns that the table has is preselected
 _NAMES: Final = {
     "false_positive_rate": "false-positive rate",
     "false_negative_rate": "false-negative rate",
@@ -29,7 +29,7 @@ _NAMES: Final = {
 
 
 def choose_column(table: Table) -> str:
-    """Draw a select box, and return the chosen column: an attribute that forests learn from, or an unused column."""
+    """Draw a select box of columns, and return the chosen one. It may be a column that forests do not learn from."""
     used = table.domain.names
     read = (*used, *table.domain.source_columns, table.label, table.unit)
     names = [*used, *(name for name in table.frame if name not in read)]
@@ -41,7 +41,8 @@ def choose_column(table: Table) -> str:
 def groups_of_splits(table: Table, settings: ForestSettings, column: str, folds: int = 1) -> list[Groups]:
     """Return, for each split, the groups of the rows that are held out from forests with these settings.
 
-    A forest as published ignores the unit of a table, so its held-out rows differ from those of a certified forest.
+    A forest in the published mode treats each row as a person, even if a column identifies persons. So its held-out
+    rows differ from those of a certified forest.
     """
     return [_groups_of(table, column, split.test) for split in splits_of(read_by(table, settings), folds)]
 
@@ -59,17 +60,19 @@ def _groups_of(table: Table, column: str, rows: np.ndarray) -> Groups:
 class GroupRates:
     """Groups of the rows that are held out from a forest, and the rates to measure in each group.
 
-    Each method takes `bits`: for each release, the packed mask of the held-out rows that it classifies correctly.
+    Its methods take `bits`: for each simulated release, which held-out rows it classifies correctly, as one bit for
+    each row (`pieces.packed`).
 
     Attributes
     ----------
     groups : Groups
+        Group and person of each held-out row.
     rates : dict of str to Rate
-        Rates by the name that the page shows.
+        Rates to measure, by the name that the page shows.
     positive : object
         The class with the fewest training rows. It is the positive class if there are two classes.
     counted : str
-        What the sizes of groups count: "rows", or with a unit of privacy "persons".
+        What the sizes of groups count: "rows", or "persons" if a column identifies persons.
     """
 
     groups: Groups
@@ -90,7 +93,7 @@ class GroupRates:
         return unpacked(bits, len(self.groups.index))
 
     def at(self, bits: list[bytes], name: str = "accuracy") -> pd.DataFrame:
-        """Return one rate of each group, with its interval."""
+        """Return one rate of each group with its interval, as from `group_rates.by_group`."""
         return by_group(self.right(bits), self.rates[name], self.groups)
 
     def table(self, bits: list[bytes]) -> pd.DataFrame:

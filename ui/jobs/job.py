@@ -1,8 +1,8 @@
 """A background job: numbered pieces of work that sessions share. Each piece is computed once and kept.
 
-The thread of a page computes a piece in short steps, or a worker process computes the whole piece. Between two steps, a
-moved control, the stop button, or the time budget of the page may end the work. The next session that needs the piece
-continues at the step where the work ended.
+The thread of a page computes a piece in short steps, or a worker process computes the whole piece. Between two steps,
+the thread ends its work if the user has moved a control or pressed the stop button, or if the time budget of the page
+is used up. The next session that needs the piece continues at the step where the work ended.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from ui.jobs.workers import BACKGROUND, INTERACTIVE, load
 Piece = TypeVar("Piece")
 BAR_AFTER: Final = 0.5  # seconds; shorter work has no progress bar
 BAR_EVERY: Final = 0.2  # seconds between two changes of a progress bar
-TOO_LONG: Final = 1.0  # seconds to wait for another session or a worker before this thread computes the piece too
-MANY: Final = 20  # with more missing pieces, a worker saves more time than the seconds that it takes to start
+TOO_LONG: Final = 1.0  # seconds to wait for another session or a worker before this thread computes the same piece
+MANY: Final = 20  # if more pieces are missing, a worker process saves more time than it needs to start
 
 
 class Job(Generic[Piece]):
     """Pieces of work that several sessions compute together.
 
-    While a session has a claim on a piece, no other session computes this piece. A subclass defines `task`, and also
-    `steps` if a piece takes long.
+    A thread claims a piece before it computes the piece, so that no two threads do the same work. A subclass defines
+    `task`, and also `steps` if a piece takes long.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Job(Generic[Piece]):
     pieces : dict of int to Piece
         Finished pieces by number. They may finish in any order.
     seconds : float
-        Computing time of all pieces so far, of all threads and in all processes. Waiting does not count.
+        Computing time of all pieces so far, summed over threads and processes. Waiting does not count.
     """
 
     name = ""
@@ -52,7 +52,7 @@ class Job(Generic[Piece]):
         self._share = 0.0  # finished share of the piece that is under way, from 0 to 1
 
     def task(self, n: int) -> tuple[Callable[..., Piece], tuple]:
-        """Return a module-level function and its arguments. The function computes piece n in any process.
+        """Return a module-level function that computes piece n, and its arguments. A worker process can call it.
 
         The arguments hold codes of rows, never raw rows.
         """
@@ -78,9 +78,9 @@ class Job(Generic[Piece]):
         return self.n_done + self._share
 
     def claim(self, n: int) -> bool:
-        """Claim piece n, and return True. Return False if the piece is finished or already claimed.
+        """Try to claim piece n, and return whether it worked. It fails if the piece is finished or already claimed.
 
-        A caller that has the claim must later call `add` or `drop`.
+        A caller that has claimed the piece must later call `add` or `drop`.
         """
         with self._lock:
             if n in self.pieces or n in self._claimed:
@@ -89,7 +89,7 @@ class Job(Generic[Piece]):
             return True
 
     def add(self, n: int, piece: Piece) -> None:
-        """Keep a finished piece."""
+        """Keep a finished piece, and end the claim on it."""
         with self._lock:
             self.pieces[n], self._share = piece, 0.0
             self._claimed.discard(n)
@@ -108,8 +108,8 @@ class Job(Generic[Piece]):
     def make_here(self, n: int, *, interactive: bool) -> Generator[float]:
         """Compute a claimed piece in this thread. Yields the finished share after each step.
 
-        The thread waits for its turn first (`SCHEDULER`). If the caller stops early, the unfinished piece is kept, and
-        the claim is dropped.
+        The thread first waits for its turn (`SCHEDULER`). If the caller closes this generator early, the unfinished
+        piece is kept, and the claim is dropped.
 
         Parameters
         ----------
@@ -135,9 +135,10 @@ class Job(Generic[Piece]):
         self.add(n, (yield from self.steps(n)))
 
     def _with_time_counted(self, making: Generator[float]) -> Generator[float]:
-        """Run the steps, and add the computing time of each to `seconds`.
+        """Run the steps, and add the computing time of each step to `seconds`.
 
-        The computing time is the processor time of the process, because only one thread computes.
+        The computing time is the processor time of the process, because only one thread of the process computes at a
+        time.
         """
         while True:
             start = time.process_time()
@@ -148,9 +149,9 @@ class Job(Generic[Piece]):
             yield share
 
     def make(self, n: int, *, interactive: bool) -> Generator[float]:
-        """Compute a claimed piece in a worker process if workers run, or else in this thread (`make_here`).
+        """Compute a claimed piece in a worker process if workers are ready, or else in this thread (`make_here`).
 
-        Workers start when several users wait.
+        If several users wait, this method also starts the workers.
         """
         if SCHEDULER.is_crowded:
             INTERACTIVE.start(load)
@@ -167,9 +168,9 @@ class Job(Generic[Piece]):
         yield from self.make_here(n, interactive=interactive)
 
     def hand_over(self, n: int) -> None:
-        """Let the background worker compute a claimed piece.
+        """Let the background worker compute a claimed piece, and return at once.
 
-        The piece is kept even if every session has ended by then.
+        The finished piece is kept even if the session has ended by then.
         """
 
         def then(result: tuple[Piece, float] | None) -> None:
@@ -192,7 +193,7 @@ class Job(Generic[Piece]):
     def work(self, n_pieces: int = 1, *, interactive: bool = False) -> Generator[float]:
         """Compute until the job has this many pieces.
 
-        Yields the job's progress after each step, and about every `LOOK` seconds while other threads compute.
+        Yields the job's progress after each step, and again and again while other threads compute the piece.
 
         Parameters
         ----------
@@ -238,15 +239,17 @@ def run(
 ) -> Iterator[int]:
     """Compute until every job has `n_pieces` pieces, with a progress bar after `BAR_AFTER` seconds.
 
-    All first pieces come before any second piece. From time to time, the generator yields the number of pieces that
-    every job has, if it is larger than the number that the page shows.
+    The first pieces of all jobs come before any second piece. From time to time, the generator yields the number of
+    pieces that every job has, so that the page can draw them. It yields only if the page does not show them yet.
 
     Parameters
     ----------
+    jobs : sequence of Job
+        Jobs that compute the pieces.
     n_pieces : int
         Number of pieces of each job to reach.
     place : container of Streamlit
-        For the progress bar.
+        Where the progress bar is drawn.
     text : str
         Text of the bar. `{n}` is the number of the piece under way among all `{total}` pieces, and `{name}` is the name
         of its job.
@@ -267,14 +270,14 @@ def run(
                 words = text.format(n=min(done + 1, total), total=total, name=name)
                 if bar is None:
                     bar = place.progress(share, words)
-                else:  # `bar` stays the first bar: each call returns a new bar that keeps the previous one in memory
+                else:  # the returned bar is dropped, because each returned bar would keep the previous one in memory
                     bar.progress(share, words)
                 changed = now
             if budget and n < n_pieces:
                 before, seconds = seconds, _seconds(jobs)
                 budget.pause_if_over(seconds - before)
-            # Never yield within a piece: this thread then holds the turn to compute, and the code that draws may need
-            # this turn.
+            # Never yield within a piece. There, this thread holds the turn to compute, so the caller's code that draws
+            # could wait for the turn forever.
             if not has_turn and drawn < n < n_pieces and now - last > max(1.5, (now - start) / 4):
                 yield n
                 last, drawn = time.monotonic(), n
@@ -291,8 +294,8 @@ def _seconds(jobs: Sequence[Job]) -> float:
 def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
     """Compute pieces, in this thread and in the background worker, until every job has `n_pieces` pieces.
 
-    After each step, yields the name of the job, and whether this thread is within a piece. Within a piece, this thread
-    holds the turn to compute.
+    After each step, yields the name of the job, and whether this thread is within a piece and so holds the turn to
+    compute.
     """
     if sum(n_pieces - min(job.n_done, n_pieces) for job in jobs) > MANY:
         BACKGROUND.start_if_useful()
@@ -303,12 +306,13 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
             job, n = claimed
             job.hand_over(n)
         claimed = _claimed(jobs, n_pieces)
-        if claimed is None and time.monotonic() - since < TOO_LONG:  # other threads or workers compute all the rest
+        # If other threads or workers compute all missing pieces, wait for them for a while.
+        if claimed is None and time.monotonic() - since < TOO_LONG:
             time.sleep(LOOK / 5)
             look_up()
             yield jobs[0].name, False
             continue
-        job, n = claimed or _missing(jobs)  # if a worker is slow, this thread computes its piece too
+        job, n = claimed or _missing(jobs)  # after this while, this thread computes a piece that another one computes
         with closing(job.make_here(n, interactive=n == 0)) as steps:
             for _ in steps:
                 yield job.name, True
@@ -318,7 +322,10 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
 
 
 def _missing(jobs: Sequence[Job]) -> tuple[Job, int]:
-    """Return the first unfinished piece of the slowest job. Other threads that compute it too get the same result."""
+    """Return the job with the fewest pieces and the number of its first unfinished piece.
+
+    If another thread also computes this piece, both threads get the same result.
+    """
     job = min(jobs, key=lambda job: job.n_done)
     return job, job.n_done
 
@@ -329,7 +336,8 @@ def _claimed(jobs: Sequence[Job], n_pieces: int, *, others_wait: bool = False) -
     Parameters
     ----------
     others_wait : bool
-        Whether to leave out piece 0 of each job. A user waits for that piece, so the thread of a page computes it.
+        Whether other threads wait for their turn. Then piece 0 of each job is left out: a user waits for this piece, so
+        the thread of the user's page computes it instead of the background worker.
     """
     for n in range(max(n_of_all(jobs), int(others_wait)), n_pieces):
         for job in jobs:

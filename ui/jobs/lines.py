@@ -1,4 +1,4 @@
-"""Chart lines that compare forests, each with the default settings of the app."""
+"""Lines of a chart that compares forests. Each line is a forest with the default settings of the app."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ui.shared.tables import Table
 
 
 def delta_control() -> bool:
-    """Draw a switch. Return whether to add lines with δ > 0 (a weaker promise) for the forests that offer it."""
+    """Draw a switch. Return whether to add lines with δ > 0 (a weaker guarantee) for the forests that offer δ."""
     return bool(st.toggle("Also with δ = 10⁻⁶", key=state.ALSO_DELTA, bind=LINKED, help=ALLOW_DELTA.sentence))
 
 
 def lines_of(table: Table, kinds: Sequence[str], mode: str, neighbors: str, *, delta: bool = False) -> list[Line]:
-    """Return a line for each forest that has this mode.
+    """Return a line for each of `kinds`, the names of forests, that has this mode.
 
-    With `delta`, there is a further line for each forest that offers δ above 0.
+    With `delta`, there is a further line for each of these forests that offers δ above 0.
     """
     pairs = [(kind, 0.0) for kind in kinds if mode in FORESTS[kind].modes().values()]
     pairs += [(kind, DELTA) for kind in kinds if delta and ALLOW_DELTA in FORESTS[kind].options]

@@ -11,7 +11,7 @@ from ui.jobs.baselines import Baselines
 from ui.jobs.results import SweepResult, ceiling_of
 
 WORST: Final = "accuracy of the worst group"
-# For each measure of the app, its column in the figures of a sweep.
+# Each measure by the name that pages show, with its column in the results of a sweep.
 MEASURES: Final = {
     "accuracy": "accuracy",
     "balanced accuracy": "balanced_accuracy",
@@ -20,7 +20,7 @@ MEASURES: Final = {
     WORST: "worst_group",
 }
 IN_PERCENT: Final = ("accuracy", "balanced accuracy", WORST)
-# How a guess is made, for the measures that have a floor.
+# The guess that defines the floor, for each measure that has a floor.
 GUESSES: Final = {
     "accuracy": "always the most frequent class",
     "balanced_accuracy": "always one class",
@@ -29,7 +29,10 @@ GUESSES: Final = {
 
 
 def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> MeasureScale:
-    """Return floor and ceiling of a measure, as means over splits. The ceiling is None until all models are fitted."""
+    """Return the format, floor and ceiling of a measure. The ceiling is None until all models are fitted.
+
+    Floor and ceiling are means over splits; `levels` has the baselines of each split.
+    """
     name = MEASURES[measure]
     floor = baselines.floor(levels, name)
     scale = MeasureScale(measure, measure in IN_PERCENT, floor, None)

@@ -1,7 +1,8 @@
-"""The order in which threads of the server compute. First figures, which users wait for, come before finer figures.
+"""The order in which threads of the server compute. A page without a figure comes before pages that refine theirs.
 
-Every open page has a thread. Python runs one thread at a time, so pages take turns (`Scheduler`). A waiting page checks
-every `LOOK` seconds whether its user has moved a control (`look_up`). If so, this run of the page ends.
+Every open page has a thread. Python runs one thread at a time, so threads take turns (`Scheduler`). A waiting thread
+checks every `LOOK` seconds whether the user of its page has moved a control (`look_up`). If so, the thread ends, and
+Streamlit runs the page again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import streamlit as st
 from ui import state
 
 LOOK = 0.1  # seconds between two checks whether the user has moved a control
-TURN = 0.3  # seconds after which interactive work gives its place to other interactive work
+TURN = 0.3  # seconds that interactive work computes before it lets other interactive work compute
 
 
 def look_up() -> None:
@@ -28,7 +29,7 @@ def look_up() -> None:
 
 @contextmanager
 def held(lock: threading.Lock) -> Iterator[None]:
-    """Hold a lock. A moved control ends the wait for it."""
+    """Hold a lock. If the user moves a control during the wait for the lock, this run of the page ends."""
     while not lock.acquire(timeout=LOOK):
         look_up()
     try:
@@ -38,11 +39,11 @@ def held(lock: threading.Lock) -> Iterator[None]:
 
 
 class Scheduler:
-    """Lets a limited number of threads compute at a time. Other threads wait in three queues, first in, first out.
+    """Lets a limited number of threads compute at a time, because more threads would mostly wait for Python's lock.
 
-    The first queue holds interactive work (a user waits for a first figure), the second holds interrupted work, and the
-    third holds all other work. If more threads than processors computed, they and the server would mostly wait for
-    Python's lock.
+    Other threads wait in three queues, first in, first out. The first queue holds interactive work, for which a user
+    waits to see a first figure. The second holds work that gave its place to interactive work, and the third all other
+    work. A free place goes to the first queue that is not empty.
 
     Parameters
     ----------
@@ -64,15 +65,15 @@ class Scheduler:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether several threads wait with interactive or interrupted work. One user alone never causes this."""
+        """Whether several threads wait in the first two queues. This happens only if several users wait."""
         return len(self._interactive) + len(self._begun) > 1
 
     @contextmanager
     def turn(self, *, interactive: bool) -> Iterator[Callable[[], None]]:
-        """Hold one of the places. Yields a function to call between two steps of the work.
+        """Hold one of the places. Yields a function `pause`, which the caller must call between two steps of its work.
 
-        The function ends the work if the user has moved a control. If interactive work waits, the function gives the
-        place to that work and waits for a place again. Interactive work keeps its place for at least `TURN` seconds.
+        `pause` ends the work if the user has moved a control. If interactive work waits, `pause` gives the place away
+        and waits until a place is free again. Interactive work keeps its place for at least `TURN` seconds.
 
         Parameters
         ----------
@@ -109,7 +110,7 @@ class Scheduler:
                 look_up()
         except BaseException:
             with self._lock:
-                has_place = mine not in waiting  # another thread may give its place while this thread ends
+                has_place = mine not in waiting  # another thread may have given its place to this thread meanwhile
                 if not has_place:
                     waiting.remove(mine)
             if has_place:
@@ -124,4 +125,5 @@ class Scheduler:
                 self._free += 1
 
 
-SCHEDULER: Final = Scheduler(1)  # one place, because kernels use all processors and other code needs Python's lock
+# There is only one place: compiled kernels use all processors anyway, and all other code needs Python's lock.
+SCHEDULER: Final = Scheduler(1)

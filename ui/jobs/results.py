@@ -1,4 +1,4 @@
-"""Results of finished and unfinished sweeps: figures of each forest, and their distance from guessing."""
+"""Results of the simulated releases that are finished so far: metrics, ceiling and headroom of the forests."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _LATEST: Final = weakref.WeakKeyDictionary[SweepJob, "SweepResult"]()  # latest 
 
 @dataclass(frozen=True, eq=False)
 class SweepResult:
-    """Figures of all finished pieces of some jobs, and their summary. A piece is one repeat on one split.
+    """Metrics of all finished pieces of some jobs, and their summary.
 
-    A cell is one depth with one number of trees. The data frames are built when they are first read: a page on which
-    only ε moves reads arrays and needs no frame.
+    A piece is one repeat on one split, and a cell is a pair of a depth and a number of trees. The data frames `pieces`
+    and `cells` are built only when they are first read, because a page on which only ε moves does not need them.
 
     Attributes
     ----------
     rows : list of dict
         One row for each piece, forest, ε and cell, with the columns of `sweep.surface`.
     n : int
-        Number of pieces that every job has.
+        Number of pieces that every job has finished.
     folds : int
         Number of splits.
     most : int
-        Number of pieces of the job that has the most pieces.
+        Number of pieces that the job with the most pieces has finished.
     """
 
     rows: list[Row]
@@ -53,7 +53,7 @@ class SweepResult:
 
     @property
     def rests_on(self) -> str:
-        """A phrase that states the number of simulated releases and splits behind each point."""
+        """A phrase that states how many simulated releases and splits each point is the mean of."""
         repeats, most = -(-self.n // self.folds), -(-max(self.most, self.n) // self.folds)
         releases = plural(repeats, "simulated release")
         if most > repeats:
@@ -90,18 +90,17 @@ class SweepResult:
     def private(self, measure: str, forest: str | None = None) -> np.ndarray:
         """Return a measure of one forest with noise, as the mean over splits and cells.
 
-        The result is a float array of shape (n_repeats, n_epsilons).
-
-        `forest` is the name of the forest; it may be None if there is only one forest.
+        The result is a float array of shape (n_repeats, n_epsilons). `forest` is the name of the forest; it may be None
+        if there is only one forest.
         """
         return self._by_repeat(measure, forest)[:, :-1]
 
     def without_noise(self, measure: str, forest: str | None = None) -> np.ndarray:
-        """Return the same measure of the forest without noise, float array of shape (n_repeats,)."""
+        """Return a measure of one forest without noise, as the mean over splits and cells, float (n_repeats,)."""
         return self._by_repeat(measure, forest)[:, -1]
 
     def right(self, epsilon: float, forest: str | None = None) -> list[bytes]:
-        """Return, for each release at this ε, the packed mask of the held-out rows that it classifies correctly.
+        """Return, for each release at this ε, which held-out rows it classifies correctly, as from `pieces.packed`.
 
         Releases are in the order of repeats, and within a repeat in the order of folds.
         """
@@ -139,9 +138,10 @@ class SweepResult:
 
 
 def with_worst_group(result: SweepResult, groups: Mapping[str, Sequence[Groups]]) -> SweepResult:
-    """Return the result with a further measure "worst_group": the accuracy of each release in its worst group.
+    """Return the result with a further measure "worst_group": each release's accuracy in the group where it is lowest.
 
-    The rows also get "n_worst", the number of persons in the smallest group that is large enough to be considered.
+    Only groups with enough persons are considered (`Groups.are_large`). The rows of the result also get "n_worst", the
+    number of persons in the smallest of these groups.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def with_worst_group(result: SweepResult, groups: Mapping[str, Sequence[Groups]]
 
 
 def gathered(jobs: Sequence[SweepJob]) -> SweepResult:
-    """Return the result of some jobs, from all of their finished pieces."""
+    """Collect all finished pieces of some jobs in one result."""
     sizes = [job.n_done for job in jobs]
     latest = _LATEST.get(jobs[0]) if len(jobs) == 1 else None
     if latest is not None and latest.n == sizes[0]:
@@ -173,11 +173,11 @@ def gathered(jobs: Sequence[SweepJob]) -> SweepResult:
 
 
 class Ceiling(NamedTuple):
-    """The best model without privacy."""
+    """Name of the best model without privacy, and its value of a measure."""
 
     name: str
     value: float
-    is_forest: bool  # whether it is one of the forests of the sweep, without noise
+    is_forest: bool  # whether the model is one of the compared forests, without noise
 
     @property
     def words(self) -> str:
@@ -185,7 +185,7 @@ class Ceiling(NamedTuple):
 
 
 def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ceiling | None:
-    """Return the best model without privacy, or the best forest without noise if that is better.
+    """Return the best of the models without privacy and of the forests without noise.
 
     The result is None until all models are fitted.
 
@@ -194,7 +194,7 @@ def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ce
     levels : list of Baselines
         Baselines on each split.
     measure : str
-        Column of the measure in the figures of a sweep, such as "balanced_accuracy".
+        Column of the measure in the result, such as "balanced_accuracy".
     """
     others = baselines.best(levels, measure)
     if others is None:
@@ -205,7 +205,7 @@ def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ce
 
 
 def headroom_of(result: SweepResult, levels: list[Baselines], measure: str) -> dict[str, Headroom]:
-    """Return the headroom of each forest, by name. For F1, which has no floor, return that of balanced accuracy."""
+    """Return the headroom of each forest, by name. For F1, which has no floor, use balanced accuracy instead."""
     floor = baselines.floor(levels, measure)
     if floor is None:
         return headroom_of(result, levels, "balanced_accuracy")
@@ -219,7 +219,7 @@ def headroom_of(result: SweepResult, levels: list[Baselines], measure: str) -> d
 
 
 def is_no_better_than_guessing(result: SweepResult, level: Baselines, forest: str, epsilon: float) -> bool:
-    """Return whether a forest's accuracy at an ε, as the mean over its releases, exceeds guessing by chance at most."""
+    """Return whether a forest's mean accuracy at an ε exceeds that of guessing by no more than chance can explain."""
     at = int(np.abs(np.log(np.asarray(result.epsilons) / epsilon)).argmin())
     headroom = headroom_of(result, [level], "accuracy")[forest]
     return float(result.private("accuracy", forest)[:, at].mean()) <= headroom.floor + headroom.noise

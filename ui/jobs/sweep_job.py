@@ -1,7 +1,7 @@
 """Simulated releases of forests. All pages share them, and all sessions share the releases of public tables.
 
-Pages request different ε and numbers of releases, but each page uses all finished releases. So the accuracy of a forest
-at an ε is the same on every page.
+Pages request different ε and numbers of releases, but each page shows the mean over all finished releases. So all pages
+show the same accuracy of a forest at an ε.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ui.shared.forests import EPSILONS, ForestSettings
 from ui.shared.tables import Table, fingerprint
 
 N_JOBS: Final = min(N_CORES, 4)
-VIEWS: Final = Scheduler(1)  # for views of one forest, which are quick and do not wait for a sweep
+VIEWS: Final = Scheduler(1)  # simulations of one release for its trees are quick, so they do not wait for other jobs
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,15 @@ class Line:
     Parameters
     ----------
     settings : ForestSettings
+        Kind and parameters of the forest.
     epsilons : tuple of float
         Values of ε in rising order.
     depths, trees : tuple of int
         Depths and numbers of trees to simulate. If empty, the settings determine the value.
     title : str
-        Name of the line. If empty, the name of the settings.
+        Name of the line. If empty, the line has the name of the settings.
     without_noise : bool
-        Whether to simulate the forest without noise, too.
+        Whether to simulate also the forest without noise.
     """
 
     settings: ForestSettings
@@ -69,7 +70,7 @@ class Line:
 
     @property
     def forest(self) -> tuple:
-        """Everything that the figures of the line depend on, except the table and ε."""
+        """Everything that the releases of the line depend on, except the table and ε."""
         parameters = {**self.settings.estimator().get_params(), "epsilon": None}
         if parameters.get("alpha", 0.0) is None:  # on Compare the estimator chooses α; Explore sets the same α
             parameters["alpha"] = 0.0 if self.settings.certified else "published"
@@ -83,8 +84,10 @@ class Releases:
     ----------
     line : Line
         Line whose forest is simulated. The ε and the title of the line have no effect.
+    domain : Domain
+        Public schema of the table.
     splits : callable
-        Returns the splits. The first piece calls it.
+        Returns the splits. It is called only when the first piece is simulated.
     folds : int
         Number of splits.
     n_rows : int
@@ -95,7 +98,7 @@ class Releases:
     cells : list of (int or None, int or None)
         Depth and number of trees of each cell. None stands for the value in the settings.
     rows : dict
-        Figures by piece, then by ε. Each ε has a list with one row for each cell.
+        Results by piece, then by ε. Each ε has a list with one row for each cell.
     """
 
     def __init__(self, line: Line, domain: Domain, splits: Callable[[], list[Split]], folds: int, n_rows: int) -> None:
@@ -105,7 +108,7 @@ class Releases:
         self.rows = dict[int, dict[float, list[Row]]]()
         self._jobs, self._checked = dict[tuple, SweepJob](), set[float]()
         self._simulation: Simulation | None = None
-        # Numbers of rows by split are kept here, because `add` runs in threads that may not read the table.
+        # Numbers of rows by split. `add` needs them, but it may run in a thread that cannot read the table.
         self._sizes = dict[int, dict[str, int]]()
         self._views = dict[float, ForestView]()
         self._lock, self._viewing = threading.Lock(), threading.Lock()
@@ -122,7 +125,7 @@ class Releases:
             self._checked.update(unchecked)
 
     def add(self, n: int, rows: Sequence[Row]) -> None:
-        """Keep the figures of one step of piece n. A step may cover only some cells of an ε."""
+        """Keep the results of one step of piece n. A step may cover only some cells of an ε."""
         if not rows:
             return
         sizes = {} if "n_test" in rows[0] else self._sizes[n % self.folds]
@@ -134,7 +137,7 @@ class Releases:
             self.rows[n] = kept
 
     def complete(self, n: int) -> set[float]:
-        """Return the ε at which piece n has figures of all cells."""
+        """Return the ε at which piece n has the results of all cells."""
         return {epsilon for epsilon, rows in self.rows.get(n, {}).items() if len(rows) == len(self.cells)}
 
     def split(self, n: int) -> Split:
@@ -147,7 +150,7 @@ class Releases:
         return split
 
     def simulation(self, n: int) -> Simulation:
-        """Return the simulation of piece n. It is kept if there is only one split."""
+        """Return the simulation of piece n. If there is only one split, all pieces share one simulation."""
         if self.folds > 1 or self._simulation is None:
             simulation = simulation_for(self.forest, self.domain, self.split(n), n_rows=self.n_rows, n_jobs=N_JOBS)
             if self.folds > 1:
@@ -168,19 +171,19 @@ class Releases:
 
     @property
     def n_bytes(self) -> int:
-        """Approximate number of bytes that the trees and leaves take in memory."""
+        """Approximate number of bytes of the trees and leaves in memory."""
         in_simulation = self._simulation.n_bytes if self._simulation else 0
         return in_simulation + sum(40 * len(view.counts) for view in self._views.values())
 
     def forget(self) -> None:
-        """Drop trees and leaves, and keep the figures."""
+        """Drop trees and leaves, but keep the results."""
         self._views = {}
         if self._simulation is not None:
             self._simulation.forget()
 
 
 class _PiecesAt:
-    """A mapping from number to piece. It holds the pieces of `Releases` that have all of the given ε."""
+    """Pieces of `Releases` by number, for a job at some ε. It contains a piece if all these ε are simulated."""
 
     def __init__(self, releases: Releases, epsilons: frozenset[float]) -> None:
         self._releases, self._epsilons = releases, epsilons
@@ -197,7 +200,7 @@ class _PiecesAt:
 
 
 class SweepJob(Job[list[Row]]):
-    """Computes releases of one forest at the ε of a line and, if `line.without_noise`, also without noise (ε = ∞)."""
+    """Job that simulates releases of one forest at the ε of a line; with `line.without_noise`, also at ε = ∞."""
 
     def __init__(self, line: Line, releases: Releases) -> None:
         super().__init__()
@@ -207,18 +210,18 @@ class SweepJob(Job[list[Row]]):
         self._losses = dict[float, float]()
 
     def _missing(self, n: int) -> list[float]:
-        """Return the ε at which piece n is not simulated yet. They are sorted by their distance from the chosen ε."""
+        """Return the ε at which piece n is not simulated yet, sorted by their distance from the chosen ε."""
         at = self.line.settings.epsilon
         missing = set(self.epsilons) - self.releases.complete(n)
         return sorted(missing, key=lambda epsilon: abs(math.log(epsilon / at)))
 
     def task(self, n: int) -> tuple:
-        """Return the call that simulates one repeat on one split. A repeat covers all splits before the next begins."""
+        """Return the function and arguments that simulate piece n: repeat n // folds on split n % folds."""
         of = self.releases
         return one_repeat, (of.forest, of.domain, of.split(n), self._missing(n), of.cells, n // of.folds, of.n_rows)
 
     def steps(self, n: int) -> Generator[float, None, list[Row]]:
-        """Simulate piece n. Each finished step is kept, so a later call continues after it."""
+        """Simulate piece n. The results of each step are kept, so a later call continues after the last step."""
         of, missing = self.releases, self._missing(n)
         n_cells, n_rows = len(of.cells) * len(missing), 0
         for rows in of.simulation(n).pieces(missing, of.cells, n // of.folds) if missing else ():
@@ -230,7 +233,7 @@ class SweepJob(Job[list[Row]]):
         return []
 
     def so_far(self) -> dict[float, float]:
-        """Return the accuracy of the first piece, by ε, at each ε that is finished."""
+        """Return the accuracy of the first piece at each ε that is finished, by ε."""
         return {epsilon: self.releases.rows[0][epsilon][0]["accuracy"] for epsilon in self.releases.complete(0)}
 
     def loss(self, epsilon: float) -> float:
@@ -242,7 +245,7 @@ class SweepJob(Job[list[Row]]):
         return self._losses[epsilon]
 
     def rows(self, n_pieces: int) -> list[Row]:
-        """Return the figures of the first `n_pieces` pieces: one row for each piece, ε and cell, as `sweep.surface`."""
+        """Return one row for each ε and cell of the first `n_pieces` pieces, with the columns of `sweep.surface`."""
         of, rows = self.releases, []
         for n in range(n_pieces):
             where = {"forest": self.name, "repeat": n // of.folds, "fold": n % of.folds}
@@ -251,7 +254,7 @@ class SweepJob(Job[list[Row]]):
 
 
 class Recent:
-    """Limits the memory of trees and leaves. The least recently used releases drop their trees but keep their figures.
+    """Limits the memory of trees and leaves. The least recently used releases drop them, but keep their results.
 
     Parameters
     ----------
@@ -295,6 +298,10 @@ def sweep_job(table: Table, line: Line, folds: int = 1, *, check: bool = True) -
 
     Parameters
     ----------
+    table : Table
+        Table whose rows the releases are simulated from.
+    line : Line
+        Forest and ε of the releases.
     folds : int
         1 for the split that all pages use, or the number of folds of a cross-validation.
     check : bool

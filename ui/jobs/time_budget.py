@@ -1,4 +1,4 @@
-"""The stop button of a page, and the computing time after which a page pauses."""
+"""The stop button of a page, and the limit of computing time after which a page pauses."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from ui import state
 class TimeBudget:
     """Seconds that the jobs of a page may compute. Then the page pauses until the user presses "Go on".
 
-    The computing time of all pieces counts (`Job.seconds`), in any thread or process. The time that a page waits for
-    other users or for a busy machine does not count.
+    The budget counts the computing time of all pieces (`Job.seconds`), in any thread or process. It does not count the
+    time that a page waits for other users or for a busy machine.
 
     Parameters
     ----------
     key : object
         Identifies the work that this budget is for. Other work has a separate budget.
     seconds : float
-        Computing time of all processors together until the pause.
+        Computing time until the pause, summed over all processors.
     """
 
     def __init__(self, key: object, seconds: float) -> None:
         self._key, self._seconds = key, seconds
 
     def pause_if_over(self, seconds: float) -> None:
-        """Add computing time. If the budget is used up, pause, and draw the page again with the finished pieces.
+        """Add `seconds` to the computing time. If the budget is used up, pause the work and run the page again.
 
-        Call this method between two pieces.
+        The page then shows the finished pieces. Call this method between two pieces.
         """
         before = state.WORKED.value  # the session keeps the time, because several runs of the page share one budget
         worked = seconds + (before[1] if before and before[0] == self._key else 0.0)

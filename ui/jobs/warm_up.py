@@ -1,4 +1,7 @@
-"""Compile the kernels on a tiny table before a page needs them: first the kernels of its forest, then all others."""
+"""Compile the numba kernels on a tiny table before a page needs them.
+
+A page first compiles the kernels of its forest, and later those of all other forests.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from ui.server.streamlit_patches.process import freeze_what_stays
 from ui.shared import cache
 from ui.shared.forests import FORESTS, ForestSettings
 
-Step = tuple[str, ...]  # ("engine", which), (forest, mode), or ("exact noise", estimator)
+Step = tuple[str, ...]  # ("engine", part), (forest, mode), or ("exact noise", estimator)
 
 _EXACT = (
     dpforest.MajorityLabelForestClassifier,
@@ -31,7 +34,7 @@ _EXACT = (
 
 @cache.for_everybody()
 def _done() -> set[Step]:
-    """Return the set of steps whose code this process has compiled or loaded from disk. Callers add to this set."""
+    """Return the set of steps whose code this process has compiled or loaded from disk. `_run` adds steps to it."""
     return set()
 
 
@@ -41,15 +44,15 @@ def is_ready(settings: ForestSettings) -> bool:
 
 
 def warm_up(settings: ForestSettings | None = None, place=st) -> None:
-    """Compile the kernels of a forest, or all kernels if `settings` is None, with a progress bar.
+    """Compile the kernels of a forest, or all kernels if `settings` is None, and show a progress bar.
 
-    Later starts of the server load the compiled code from disk.
+    This takes long only at the very first start: later starts of the server load the compiled code from disk.
     """
     _run(steps() if settings is None else _needed(settings), place, "The very first start compiles them.")
 
 
 def warm_up_the_rest(place) -> None:
-    """Compile the kernels of all other forests. A moved control ends this work between two steps."""
+    """Compile all kernels that are still missing. If the user moves a control, the work ends after its present step."""
     _run(steps(), place, "No need to wait: they are for other forests.")
 
 
@@ -75,7 +78,10 @@ def _run(needed: Iterable[Step], place, words: str) -> None:
 
 @lru_cache(1)
 def steps() -> dict[Step, Callable[[], object]]:
-    """Return all steps as functions that compile: parts of the engine, each forest in each mode, and exact noise."""
+    """Return a function for each step, which compiles kernels by calling them.
+
+    The steps are parts of the engine, each forest in each mode, and the exact noise of releases.
+    """
     domain, X, y = _tiny()
     spec = dpforest.RandomDecisionForestClassifier(n_estimators=3, max_depth=3).spec(domain, len(y))
     return {

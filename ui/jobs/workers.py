@@ -1,11 +1,12 @@
 """Worker processes next to the server. They simulate releases and fit models without privacy.
 
-A Python process runs one thread at a time. So two sweeps in two threads take as long as two sweeps one after the other,
-and both slow down the drawing of pages. A worker process gets the schema, the codes of the rows and the settings of a
-forest, and computes a whole piece. It returns figures, and keeps nothing.
+A Python process runs one thread at a time. So two simulations in two threads take as long as one after the other, and
+they slow down the drawing of pages. A worker process gets the schema, the codes of the rows and the settings of a
+forest, and computes a whole piece of a job. It returns the results, and keeps no data.
 
-`BACKGROUND` starts after Explore's first curve, or with a long sweep. `INTERACTIVE` starts when several users wait for
-a first figure. Both run until the server ends. Before they are ready, the server computes everything itself.
+`BACKGROUND` starts after the first curve on Explore, or when a page needs many pieces. `INTERACTIVE` starts when
+several users wait for a first figure. The processes run until the server ends. Before they are ready, the server
+computes everything itself.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Workers:
     n : int
         Number of processes.
     niceness : int
-        Added to the niceness of each process (`os.nice`), so that the server gets the processor first.
+        Number that is added to the niceness of each process (`os.nice`). Above 0, the server gets the processor first.
     """
 
     def __init__(self, n: int, niceness: int) -> None:
@@ -46,14 +47,15 @@ class Workers:
         self._in_flight = set[Future]()
 
     def start(self, first: Callable[[], object] = os.getpid) -> None:
-        """Start the processes. They are ready some seconds later, when each has called `first`."""
+        """Start the processes unless they run. They are ready some seconds later, when each has called `first`."""
         with self._lock:
             failed = any(call.done() and call.exception() for call in self._started)
             if self._pool is None or failed:
                 if self._pool is not None:
                     self._pool.shutdown(wait=False)
                 context = get_context("spawn")
-                # Without this barrier, one process that starts early could take the first calls of all processes.
+                # At this barrier, each process waits for all others before it takes a call. Without it, a process that
+                # starts early could take the calls of `first` that are meant for the others.
                 all_ready = context.Barrier(self._n)
                 worker_arguments = (self._niceness, all_ready)
                 self._pool = ProcessPoolExecutor(self._n, context, _set_up_worker, worker_arguments)
@@ -66,20 +68,20 @@ class Workers:
 
     @property
     def is_ready(self) -> bool:
-        """Whether all processes have started, so that they take calls."""
+        """Whether all processes have started and can take calls."""
         started = self._started
         return bool(started) and all(call.done() and not call.exception() for call in started)
 
     @property
     def has_room(self) -> bool:
-        """Whether a call would start at once, or after at most one other call."""
+        """Whether a new call would start at once, or would be the first one to wait for a process."""
         return self.is_ready and len(self._in_flight) <= self._n
 
     def work(self, function: Callable[..., Result], *given) -> Result | None:
         """Call a function in a process, and wait for the result.
 
         The result is None if no process is ready, or if the process has died. Then the caller must call the function
-        itself. A moved control ends the wait.
+        itself. If the user moves a control, the wait ends together with this run of the page.
 
         Parameters
         ----------
@@ -135,7 +137,7 @@ class Workers:
 
 
 def _result_of(future: Future[Result]) -> Result:
-    """Wait for a result. A moved control ends the wait and cancels the call."""
+    """Wait for a result. If the user moves a control, end the wait with this run of the page, and cancel the call."""
     try:
         while True:
             try:
@@ -178,4 +180,4 @@ def _set_up_worker(niceness: int, all_ready: Barrier) -> None:
 
 
 INTERACTIVE: Final = Workers(2, 1)  # first figures, for which users wait
-BACKGROUND: Final = Workers(1, 10)  # further releases, sweeps and baselines; one process, because each takes 300 MB
+BACKGROUND: Final = Workers(1, 10)  # all other pieces; only one process, because each process takes 300 MB of memory

@@ -1,1 +1,1 @@
-"""The layer between Streamlit and a browser: guards, limits on uploads, scripts in the page, and all patches."""
+"""Middleware between Streamlit and a browser: guards, limits on uploads, scripts in pages, and patches of Streamlit."""

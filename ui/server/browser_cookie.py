@@ -1,11 +1,12 @@
 """A random token for each browser, in a cookie. All tabs of a browser share the token, and a reload keeps it.
 
-The token does not identify a person, and a browser deletes the token when the browser closes. Only this server can
-issue a token, because it signs tokens with a key that it draws at startup and never stores. No script can read the
-cookie. A private window, or a program that sends a request without the cookie, gets another token.
+The app needs the token to recognize the teacher who opened a room of the lesson. The token does not identify a person,
+and a browser deletes it when the browser closes. Only this server can issue a token, because it signs tokens with a key
+that it draws at startup and never stores. No script can read the cookie. A private window, or a program that sends a
+request without the cookie, gets another token.
 
 The cookie is `SameSite=Lax`. With `Strict`, a browser that follows a link from another site would not send the cookie.
-The server would then replace the cookie, and a teacher would lose the room.
+The server would then replace the cookie, and the teacher would lose the room.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _KEY: Final = secrets.token_bytes(32)
 
 
 class BrowserCookie:
-    """Issues a token to a browser that has none."""
+    """Middleware that issues a token to a browser that has none, when the browser opens a page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -59,7 +60,10 @@ def _sent_with(scope: Scope) -> bool:
 
 
 def _cookie_name(host: str) -> str:
-    """Return the cookie's name with the port, because servers on all ports of a machine share the browser's cookies."""
+    """Return the name of the cookie, which contains the port of the server.
+
+    A browser shares cookies among all ports of a machine, so two servers on one machine need different names.
+    """
     port = host.rpartition(":")[2]
     return f"dpforest_browser_{port}" if port.isascii() and port.isdigit() else "dpforest_browser"
 

@@ -1,8 +1,9 @@
 """The scripts of common page elements. A page requests all of them together and runs them early.
 
-Without this module, Streamlit's front end would request the code of buttons with the first button, and the code of
-charts, the largest file, with the first chart. Each file would wait for the previous file. The server keeps the scripts
-in memory, because reading a file from the disk waits several times for Python's lock while the server imports modules.
+Without this module, Streamlit's front end would request the code of buttons when it draws the first button, and the
+code of charts, the largest file, when it draws the first chart. It would request each file only after the previous one.
+The server keeps the scripts in memory. Reading them from the disk would be slow while the server imports modules,
+because each read waits several times for Python's lock.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ui.server.streamlit_patches import scripts
 
 _IMPORTED: Final = re.compile(rb'(?:\bfrom|\bimport)"\./([\w.-]+\.js)"')
-_HEAD: Final = 20_000  # number of bytes at the start of a file that hold its imports
+_HEAD: Final = 20_000  # number of bytes at the start of a script among which all its imports are
 # Streamlit sends the same header. A file never changes, because its name contains its version.
 _HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}
 
 
 class FrontEnd:
-    """Serves the scripts of `files` from memory."""
+    """Middleware that serves the scripts of `files` from memory."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -41,7 +42,10 @@ class FrontEnd:
 
 @cache
 def tags() -> str:
-    """Return the tags for a page's head: links to `files`, and scripts that run them early and show a whole page."""
+    """Return the tags for a page's head: links to `files`, a script that runs them early, and one that shows the page.
+
+    The last script shows the page only when it is drawn as a whole (`scripts.show_whole_script`).
+    """
     links = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}" />' for name in files())
     return links + scripts.early_script() + scripts.show_whole_script()
 

@@ -1,8 +1,10 @@
 """Guards of the app: a page requests nothing from other hosts, and the server refuses requests from other sites.
 
-The page shows figures of the rows. A name or a category in a file must not make the browser fetch a picture from
-another host, because that host would learn what the user looks at. A page of another site must not connect to an app on
-this machine: not by the app's name, and not by a name of that site that leads to this machine (DNS rebinding).
+Pages show results that are computed from the user's rows. The first guard is a security policy. Without it, a name or a
+category in a file could make the browser fetch a picture from another host, which would learn what the user looks at.
+
+The second guard checks the headers of requests. Without it, a page of another site could connect to the app on the
+user's machine, either by the app's name, or by a name of that site that leads to this machine (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ui.server.host_names import HostNames
 from ui.server.streamlit_patches.internals import METRICS_ROUTE
 
-# Streamlit's and plotly's own scripts need inline styles, workers from blobs, and eval for some charts.
+# The scripts of Streamlit and plotly need inline styles, workers from blobs, and eval for some charts.
 _POLICY: Final = "; ".join(
     (
         "default-src 'self'",
@@ -43,11 +45,11 @@ _HEADERS: Final = {
 
 
 class Guard:
-    """Refuses requests with a wrong host name or from a page of another site. Adds a security policy to each answer."""
+    """Middleware that refuses requests with a wrong host name or from another site, and adds the policy to answers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        # The names are read only once, because Streamlit's options briefly have other values while it reads them again.
+        # The names are read only once: when Streamlit reads its options again, they briefly have other values.
         self._names = HostNames.of_config()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,7 +74,7 @@ class Guard:
 
 
 def _is_same_site(origin: str | None, host: str) -> bool:
-    """Return whether a request comes from a page of this app. Programs other than browsers send no origin."""
+    """Return whether a request comes from a page of this app, or from a program that is no browser (no origin)."""
     try:
         return origin is None or urlsplit(origin).netloc == host
     except ValueError:

@@ -1,8 +1,9 @@
-"""The names that the server answers to. The name of another web site must not lead a browser to this machine.
+"""The host names for which the server answers requests, as a protection against DNS rebinding.
 
-The owner of a web site can make the site's name point to this machine (DNS rebinding). A visitor's browser then sends
+In DNS rebinding, the owner of a web site makes the site's name point to this machine. A visitor's browser then sends
 requests to this machine and gives the answers to the site's page. Such a request has the site's name in its header
-`Host`. Nobody can make an IP address lead to another machine, so every IP address is safe in this header.
+`Host`, so the server refuses names that it does not know. Nobody can make an IP address lead to another machine, so an
+IP address in this header is safe.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ class HostNames:
 
     @classmethod
     def of_config(cls) -> HostNames:
-        """Return the names in `server.allowedHosts`, which Streamlit applies to websockets, or a safe default.
+        """Return the names in Streamlit's option `server.allowedHosts`, or a safe default if the option is not set.
 
-        By default, a server that listens only to its machine answers to the loopback names. A server that listens to a
-        network answers to every IP address and to the names of its machine.
+        Streamlit itself applies the option only to websockets. By default, a server that listens only to its machine
+        answers to the loopback names. A server that listens to a network answers to every IP address and to the names
+        of its machine.
         """
         if listed := st.get_option("server.allowedHosts"):
             return cls(tuple(name.strip().lower().rstrip(".") for name in listed))
@@ -52,7 +54,7 @@ class HostNames:
         return cls(tuple(dict.fromkeys(names)), any_address=True)
 
     def include(self, host: str) -> bool:
-        """Return whether the server answers to a header `Host`, whatever the port."""
+        """Return whether the server answers requests with this header `Host`. The port in it does not matter."""
         name = _name(host)
         if not name:
             return False
@@ -67,7 +69,10 @@ class HostNames:
 
 
 def addresses() -> str:
-    """Return the URLs of the app. Streamlit can print them too, but then it asks another host for a public address."""
+    """Return the URLs of the app, as text to print at startup.
+
+    Streamlit could print them, but it would ask another host for the public address of this machine.
+    """
     server_address = str(st.get_option("server.address") or "0.0.0.0")
     lines = [f"Local URL: {app_url('localhost')}"]
     if server_address in ("0.0.0.0", "::"):
@@ -82,7 +87,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """Return the name in a header `Host`, in lower case. Empty if the header is not valid."""
+    """Return the name in a header `Host` in lower case, without the port. It is empty if the header is not valid."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port  # raises ValueError if the port is not a number

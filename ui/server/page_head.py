@@ -1,7 +1,7 @@
-"""Inserts scripts into the head of each page, and the styles of all pages into its body.
+"""Middleware that inserts scripts into the head of each page, and the styles of all pages into its body.
 
-`scripts.py` and `styles.py` in `ui/server/streamlit_patches` hold them, and explain why the pages need them. Links with
-the old name of a page lead to the page.
+`scripts.py` and `styles.py` in `ui/server/streamlit_patches` hold the scripts and the styles, and explain why the pages
+need them. This middleware also redirects links with the old name of a page to its new name.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ui.server import front_end
 from ui.server.streamlit_patches import scripts, styles
 from ui.server.streamlit_patches.internals import NOT_PAGES
 
-# Without these headers in the request, Streamlit always sends the whole page, uncompressed.
+# The middleware removes these headers from a request, so that Streamlit sends the whole page, uncompressed.
 _NOT_PASSED_ON: Final = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 _RENAMED: Final = {"Use_a_forest": "Releases"}  # names of pages in old links, and their current names
 
 
 class PageHead:
-    """Inserts one script at the start of each page's head, the others at its end, and the styles into the body."""
+    """Middleware that inserts one script at the start of a page's head, other scripts at its end, and the styles."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -55,7 +55,7 @@ class PageHead:
 
 
 def _may_be_page(path: str) -> bool:
-    """Return whether a path may be a page: it has no file ending and is not below a path of Streamlit's requests."""
+    """Return whether a path may be that of a page: it has no file ending, and no part that marks other routes."""
     return "." not in path.rpartition("/")[2] and not NOT_PAGES & set(path.split("/"))
 
 
@@ -69,7 +69,7 @@ async def _send_page(start: Message, body: bytes, send: Send) -> None:
     script = scripts.first_script(str(st.get_option("server.baseUrlPath") or ""))
     page = body.replace(b"<head>", b"<head>" + script.encode(), 1)
     page = page.replace(b"</head>", front_end.tags().encode() + b"</head>", 1)
-    # The styles stand in the body, because rules in the head would come before those of Streamlit, which override them.
+    # The styles are in the body. In the head they would come before the rules of Streamlit, which would override them.
     page = page.replace(b"</body>", styles.PAGE.encode() + b"</body>", 1)
     headers = MutableHeaders(raw=start["headers"])
     headers["content-length"] = str(len(page))

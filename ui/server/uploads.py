@@ -1,8 +1,8 @@
 """Limits on uploads, checked before and while the server reads a file. The server keeps every upload in memory.
 
-Anybody who reaches the server can send files to it, even from a page without a file field. Streamlit limits the size of
-one file (`server.maxUploadSize`). This module also limits the files of one session, and of all sessions together. Sizes
-are multiples of `server.maxUploadSize`, so one option adapts all limits to a larger machine.
+Anybody who reaches the server can send files to it, even from a page without a file field. Streamlit limits only the
+size of one file (`server.maxUploadSize`). This module also limits the files of one session, and of all sessions
+together. These limits are multiples of `server.maxUploadSize`, so one option adapts all limits to a larger machine.
 """
 
 from __future__ import annotations
@@ -27,22 +27,27 @@ from ui.server.streamlit_patches.internals import (
 )
 
 MB: Final = 1024 * 1024
-SESSION_FILES: Final = 12  # the pages have four fields; each needs a file and its replacement, and four files are spare
-# In units of `server.maxUploadSize`: a file, its arriving replacement, and half a file for domains and forests.
+# Largest number of files of a session. The pages have four file fields. Each field needs space for its file and for a
+# replacement that arrives. Four more files are a reserve.
+SESSION_FILES: Final = 12
+# Largest size of all files of a session, in units of `server.maxUploadSize`: a table, a replacement that arrives, and
+# half a unit for files of domains and forests.
 SESSION_SIZE: Final = 2.5
-# In units of `server.maxUploadSize`: two sessions at their limit, or many sessions with files of usual size.
+# Largest size of all files of the server, in units of `server.maxUploadSize`. It is enough for two sessions at their
+# limit, or for many sessions with files of usual size.
 SERVER_SIZE: Final = 5
-BLOCKS: Final = 20  # number of blocks in `server.maxUploadSize`; each session's size is rounded up to whole blocks
+# A block is `server.maxUploadSize` divided by this number. The size of each session is rounded up to whole blocks.
+BLOCKS: Final = 20
 
 
 def lesson_only() -> bool:
-    """Return whether the server is open for the lesson only. Then no page reads a file, and all uploads are refused."""
+    """Return whether the server offers the lesson only. Then no page reads a file, and all uploads are refused."""
     return os.environ.get("DPFOREST_LESSON_ONLY") == "1"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits in bytes: for one file, one session and the whole server, and the size of a block."""
+    """Limits, in bytes, for one file, for one session and for the whole server; and the size of a block."""
 
     file: int
     session: int
@@ -68,9 +73,9 @@ class _Refused(Exception):
 
 
 class Uploads:
-    """Refuses uploads beyond the limits, and every upload if the server is open for the lesson only.
+    """Middleware that refuses uploads beyond the limits, and every upload if the server offers the lesson only.
 
-    Complete files are counted in Streamlit's memory, so that a removed file no longer counts.
+    Files that have arrived are counted in Streamlit's store of uploads, so that a removed file no longer counts.
 
     Parameters
     ----------
@@ -111,7 +116,7 @@ class Uploads:
             await PlainTextResponse(str(why), 413)(scope, receive, send)
         finally:
             self._arriving.remove(upload)
-            self._remove_of_ended()  # nothing else would remove this file if its session has ended
+            self._remove_of_ended()  # if the session has ended meanwhile, nothing else would remove this file
 
     def _remove_of_ended(self) -> None:
         """Remove files of sessions that have ended, because Streamlit removes them only when a later session ends."""
@@ -129,7 +134,7 @@ class Uploads:
 def refusal(
     files: MemoryUploadedFileManager, session: str, limits: Limits, more: int = 0, arriving: Iterable[_Upload] = ()
 ) -> str:
-    """Return why `more` bytes are too many for this session. The text is empty if they are not too many."""
+    """Return why the server refuses `more` bytes from a session, as a message; empty if it accepts them."""
     sizes, n_files = Counter[str](), 0
     for key, session_files in list(files.file_storage.items()):
         sizes[key] += sum(len(file.data) for file in list(session_files.values()))
@@ -151,7 +156,7 @@ def refusal(
 
 
 def shortage() -> str:
-    """Return a caution to show before the next upload; empty while the server accepts a file of any allowed size."""
+    """Return a warning for the page if the server might refuse the next file; empty if it accepts any allowed size."""
     if (files_and_session := files_of_this_session()) is None:
         return ""
     (files, session), limits = files_and_session, Limits.of_config()
@@ -169,13 +174,13 @@ def remove(file_id: str) -> None:
 
 
 def remove_all() -> None:
-    """Remove all files of this session. A browser never requests their removal."""
+    """Remove all files of this session, which a browser never asks the server to do."""
     if (files_and_session := files_of_this_session()) is not None:
         files_and_session[0].remove_session_files(files_and_session[1])
 
 
 def _stated_size(scope: Scope) -> int:
-    """Return Content-Length, or 0 if it is missing or not a number. The server counts the arriving bytes anyway."""
+    """Return the header Content-Length, or 0 if it is missing or no number; then only the arriving bytes count."""
     text = Headers(scope=scope).get("content-length", "")
     return int(text) if text.isascii() and text.isdigit() else 0
 

@@ -1,4 +1,8 @@
-"""Changes in the server's process. `apply` makes all but `freeze_what_stays`, which waits for the kernels."""
+"""Changes in the server's process.
+
+`apply` makes all changes at startup except `freeze_what_stays`, which has to wait until the numba kernels are compiled.
+"Python's lock" is the global interpreter lock, which lets one thread run Python code at a time.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +21,17 @@ from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 Result = TypeVar("Result")
 SWITCH_INTERVAL: Final = 0.001  # seconds; Python's default is 0.005
-_MOST_FILES: Final = 1024  # file descriptors that are searched for listening sockets
-_MOST_READS: Final = 100  # attempts to read the state; a second attempt is needed only if the state changes meanwhile
+_MOST_FILES: Final = 1024  # only file descriptors below this number are searched for listening sockets
+_MOST_READS: Final = 100  # attempts to read the state. An attempt fails only if the state changes meanwhile.
 
 _get_option: Final = config.get_option
 _preparation_data: Final = spawn.get_preparation_data
 
 
 def apply() -> None:
-    """Make all changes but `freeze_what_stays`.
+    """Make all changes except `freeze_what_stays`.
 
-    The server calls this once, after Streamlit has opened its socket and before it answers.
+    `app.py` calls this function once, after Streamlit has opened its socket and before it answers requests.
     """
     send_without_delay()
     read_options_without_lock()
@@ -41,8 +45,8 @@ def send_without_delay() -> int:
 
     Reason: Streamlit opens its socket with protocol 0, which asyncio does not recognize as TCP, so Nagle's algorithm is
     on. The second part of an answer then waits until the browser has acknowledged the first part, and the browser
-    delays this acknowledgment for 40 ms. A page needs a hundred answers. Connections inherit the setting of the
-    listening socket.
+    delays this acknowledgment for 40 ms. A page needs a hundred answers. It is enough to set the option on listening
+    sockets, because connections inherit it.
     Gain: 100 answers over one connection take 0.26 s, not 4.8 s (`answers` of the benchmark, medians of 5 pairs).
     Test: `test_a_connection_of_streamlit_s_socket_sends_without_delay`
     """
@@ -55,7 +59,7 @@ def send_without_delay() -> int:
 
 
 def _listening_sockets() -> Iterator[socket.socket]:
-    """Yield a second handle on each listening TCP socket. The caller closes it."""
+    """Yield a second handle on each listening TCP socket. The caller must close the handle."""
     for number in [number for number in range(3, _MOST_FILES) if _is_socket(number)]:
         handle = socket.socket(fileno=os.dup(number))
         is_tcp = handle.type == socket.SOCK_STREAM and handle.family in (socket.AF_INET, socket.AF_INET6)
@@ -73,13 +77,13 @@ def _is_socket(number: int) -> bool:
 
 
 def read_options_without_lock() -> None:
-    """Read options of Streamlit from its dict, without its lock. Streamlit still reads options that the dict lacks.
+    """Read options of Streamlit directly from its dict, without its lock. Streamlit reads options that the dict lacks.
 
-    Reason: Streamlit reads options under one lock, once for each element of a page. A thread that holds this lock then
-    waits for Python's lock, so that all other threads wait for two locks.
-    Gain: thirty sessions have their figures 3.7 s after a move, not 8.1 s, and a move takes 73 ms of processor time,
-    not 136 ms (`reruns` of the benchmark with `--sessions 30`, medians of 3 pairs, less in all 3; a very busy machine).
-    Ten sessions show no difference.
+    Reason: Streamlit reads options under one lock, once for each element of a page. The thread that holds this lock may
+    have to wait for Python's lock. Then all threads that read an option wait for both locks.
+    Gain: with thirty sessions, figures arrive 3.7 s after a moved control, not 8.1 s, and a moved control takes 73 ms
+    of processor time, not 136 ms (`reruns` of the benchmark with `--sessions 30`, medians of 3 pairs, less in all 3; a
+    very busy machine). Ten sessions show no difference.
     Test: `test_options_are_read_while_another_thread_holds_streamlit_s_lock`
     """
     config.get_option = _option
@@ -91,15 +95,15 @@ def _option(key: str) -> Any:
 
 
 def end_replaced_runs() -> None:
-    """End a replaced run of a page when it reads the whole state of the session.
+    """End a run of a page that a newer run has replaced, when the old run reads the whole state of the session.
 
-    Reason: a moved control immediately starts a new run in another thread. The old run continues until Streamlit next
-    checks whether the run may go on. Both runs change one state, each under a separate lock. Select boxes, radio
-    buttons, and fields for numbers and text read the whole state, and Streamlit does not check there. At its end, each
-    run also walks through the state. If the other run changes the state meanwhile, the walk fails with `RuntimeError`
-    or `KeyError`.
-    Gain: no such failure. Without this change, about one in a thousand moves of thirty sessions failed. The tests cause
-    the failures.
+    Reason: when the user moves a control, Streamlit immediately starts a new run of the page in another thread. The old
+    run continues until Streamlit next checks whether it may go on. Until then, both runs change the state of the
+    session, each under its lock. Select boxes, radio buttons, and fields for numbers and text iterate over the whole
+    state, and Streamlit does not check there. Each run also iterates over the state at its end. If one run changes the
+    state while the other iterates over it, the iteration fails with `RuntimeError` or `KeyError`.
+    Gain: these failures do not occur. Without this change, about one in a thousand moved controls failed with thirty
+    sessions. The tests cause the failures.
     Test: `test_a_run_that_goes_on_reads_the_state_again`, `test_a_run_ends_although_another_run_changes_the_state`
     """
     SafeSessionState.filtered_state = property(_filtered_state)  # type: ignore[method-assign, assignment]
@@ -107,7 +111,7 @@ def end_replaced_runs() -> None:
 
 
 def _filtered_state(self: SafeSessionState) -> dict[str, Any]:
-    """Return all values by key, as of one moment."""
+    """Return all values of the session by key, all read at the same moment."""
 
     def read() -> dict[str, Any]:
         self._yield_callback()  # ends this run if another run has replaced it
@@ -118,7 +122,10 @@ def _filtered_state(self: SafeSessionState) -> dict[str, Any]:
 
 
 def _on_script_finished(self: SafeSessionState, *arguments: Any, **settings: Any) -> None:
-    """Reset buttons, and forget controls that the run did not draw. A second call has no further effect."""
+    """Call Streamlit's method of the same name again until no other run changes the state meanwhile.
+
+    The method resets buttons and forgets controls that the run did not draw, so a second call has no further effect.
+    """
     with self._lock:
         _until_unchanged(lambda: self._state.on_script_finished(*arguments, **settings))
 
@@ -136,9 +143,9 @@ def keep_pages_out_of_workers() -> None:
     """Start worker processes without the module `__main__`.
 
     Reason: each run of a page replaces `sys.modules["__main__"]` with that page, in any thread and at any time. A new
-    process that gets this module would run that page or `app.py` again. The thread that `app.py` starts would import
-    modules while the process imports modules. Either import may fail with `_DeadlockError`, which breaks all processes
-    of the pool.
+    process that gets this module would run the page or `app.py` again. `app.py` starts a thread that imports modules,
+    while the main thread of the process also imports modules. Then an import may fail with `_DeadlockError`, which
+    breaks all processes of the pool.
     Gain: no page runs in a worker, and no worker fails to start. The test causes these failures.
     Test: `test_a_worker_does_not_run_the_page_that_is_the_main_module`
     """
@@ -152,8 +159,8 @@ def _without_main(name: str) -> dict[str, Any]:
 def switch_threads_often() -> None:
     """Let a thread keep Python's lock for 1 ms, not 5 ms, while others wait for it.
 
-    Reason: every kernel waits for Python's lock at its end, and a script that draws would hold this lock for 5 ms each
-    time.
+    Reason: every numba kernel waits for Python's lock when it ends. A page that draws would hold this lock for 5 ms
+    each time.
     Gain: figures arrive 0.67 s after a move, not 1.02 s (`reruns` of the benchmark, medians of 5 pairs, less in all 5;
     a busy machine).
     Test: `test_threads_switch_often`
@@ -164,8 +171,9 @@ def switch_threads_often() -> None:
 def freeze_what_stays() -> None:
     """Exclude objects that live until the server ends, such as modules and compiled kernels, from garbage collection.
 
-    Reason: a full collection holds Python's lock and walks through all objects. `.streamlit/config.toml` also sets
-    `runner.postScriptGC = false`: by default Streamlit makes a full collection after each run of a page.
+    Reason: a full collection visits all objects, and all threads wait for it, because it holds Python's lock. By
+    default, Streamlit makes a full collection after each run of a page; `.streamlit/config.toml` turns this off by
+    `runner.postScriptGC = false`.
     Gain: a full collection takes less than 0.1 ms, not 139 ms (`garbage` of the benchmark, in processor time of a
     thread, medians of 3 pairs).
     Test: `test_a_collection_skips_what_was_frozen`, `test_streamlit_does_not_collect_after_each_run`

@@ -1,4 +1,4 @@
-"""JavaScript for the head of a page. It runs before Streamlit's scripts, and loads files of the front end early."""
+"""JavaScript for the head of a page. It corrects Streamlit's history and addresses, and loads its files early."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import streamlit
 
 FOLDER: Final = Path(streamlit.__file__).parent / "static" / "static" / "js"
 
-# Reason: Streamlit looks for its server below each page's address first, which leaves errors in the browser's console.
-# For every moved control, Streamlit adds a step to the browser's history, and it empties the address before it changes
-# pages. When Back opens an address, Streamlit drops the settings that the previous page also has. With this script, a
-# page is one step of the history, and Back opens a page as the page's link does.
+# Reason: Streamlit first looks for its server below each page's address, which leaves errors in the browser's console.
+# For every moved control, Streamlit adds a step to the browser's history. Before it changes pages, it removes the
+# settings from the address. When the button Back opens an address, Streamlit drops those of its settings that the page
+# that the user leaves also has. With this script, a page is one step of the history, and Back opens a page in the same
+# way as a click on its link.
 # Gain: no errors in the console (without the script, two for each page), and Back leads to the previous page.
 # Test: `test_the_front_end_knows_what_the_first_script_sets`, and tests/browser/test_links.py with a browser
 _FIRST: Final = """<script>
@@ -42,8 +43,8 @@ _FIRST: Final = """<script>
 })();
 </script>"""
 
-# Reason: the front end requests the code of buttons with the first button, and the code of charts, the largest file,
-# with the first chart. Each file waits for the previous file.
+# Reason: Streamlit's front end requests the code of buttons when it draws the first button, and the code of charts, the
+# largest file, when it draws the first chart. It requests each file only after the previous one.
 # Gain: a second visitor has the first chart after 9.7 s, not 14.0 s (`chart` of the benchmark, medians of 5 pairs, less
 # in 4; a very busy machine).
 # Test: `test_the_front_end_has_a_file_for_each_element_that_is_loaded_early`
@@ -62,8 +63,8 @@ LOADED_EARLY: Final = (
     "PlotlyChart",  # last, because it is the largest
 )
 
-# Reason: Streamlit draws a page piece by piece: first a narrow column, then the sidebar, which moves all else, then
-# gray boxes, which are lower than the controls that replace them.
+# Reason: Streamlit draws a page piece by piece. First it draws a narrow column, then the sidebar, which moves all other
+# parts, and then gray boxes, which are lower than the controls that replace them.
 # Gain: a page appears as a whole. At 1440×900 the layout shift of the nine pages was 0.26 to 0.87; with this script and
 # with the styles in the page, it is at most 0.05 (`bench/layout.py`).
 # Test: `test_the_front_end_has_each_part_that_the_last_script_names`, and tests/browser/test_layout.py with a browser
@@ -88,7 +89,8 @@ _SHOW_WHOLE: Final = """<style>html:not([data-whole]) [data-testid=stApp] * {vis
 REST: Final = 120  # milliseconds without a new part, after which a page counts as drawn
 LATEST: Final = 6_000  # milliseconds after which a page is shown in any case
 
-# The front end opens its first websocket, requests the page, and waits. During this wait the browser runs the files.
+# The front end opens its first websocket, requests the page, and waits. The script uses this wait to run the files of
+# `LOADED_EARLY`: it replaces the browser's class `WebSocket` until the first websocket is open.
 _LOAD_EARLY: Final = """<script>
 (() => {
   const Socket = window.WebSocket;
@@ -117,15 +119,15 @@ def first_script(base_path: str) -> str:
 
 
 def show_whole_script() -> str:
-    """Return the style and the script that show a page when its first screen is drawn."""
+    """Return a style that hides a page, and a script that shows it when all parts on the first screen are drawn."""
     return _SHOW_WHOLE.replace("$rest", str(REST)).replace("$latest", str(LATEST))
 
 
 def early_files() -> list[str]:
-    """Return the names of the files that draw the elements in `LOADED_EARLY`, without elements that have no file."""
+    """Return the names of the files of the elements in `LOADED_EARLY`; an element without a file is left out."""
     return [path.name for element in LOADED_EARLY for path in sorted(FOLDER.glob(f"{element}.*.js"))[:1]]
 
 
 def early_script() -> str:
-    """Return the script for the end of a page's head. It runs the early files while the server makes the page."""
+    """Return the script for the end of a page's head that runs `early_files` while the server makes the page."""
     return _LOAD_EARLY.replace("$files", json.dumps([f"./static/js/{name}" for name in early_files()]))

@@ -1,6 +1,7 @@
-"""CSS for the pages. It is constant: no data ever gets into HTML.
+"""CSS for the pages. It is constant, so no data can get into the HTML of a page through it.
 
-Streamlit marks the parts of a page with `data-testid`, for tests. Only the classes `st-key-...` are documented.
+The CSS selects parts of a page by two kinds of marks. Streamlit documents the classes `st-key-...`. It does not
+document the attributes `data-testid`, which it sets for tests.
 
 Reason: Streamlit has no other way to set spaces, font sizes, and columns on a phone, to hide a button, or to print a
 page without its navigation.
@@ -77,9 +78,9 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
 }
 </style>"""
 
-# The whole document gets the dark color scheme, because menus over the page are outside the part that Streamlit makes
-# dark. The theme's blue is light, because it must be readable as text on a dark page. So the background of white words
-# gets a darker blue.
+# The whole document gets the dark color scheme, because Streamlit's menus are outside the part that it makes dark.
+# The blue of the theme is light, so that blue text is readable on a dark page. White text on this light blue would not
+# be readable, so buttons get a darker blue background.
 DARK: Final = """<style>
 :root {color-scheme: dark}
 [data-testid=stBaseButton-primary], [data-testid=stMultiSelect] [data-tag] {background: #0072B2; color: #FFFFFF}
