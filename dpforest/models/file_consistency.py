@@ -115,7 +115,7 @@ def _certificate_mismatches(
     if not expected.certified:
         yield f"its certificate says “certified”, but there is a reason against certification: {expected.reasons[0]}"
         return
-    # Old files state the cost rounded to the nearest float, new files round it up.
+    # Old files state the cost rounded to the nearest float; new files state it rounded up.
     nearest = float(ledger.loss.amount) if stated.mu_squared is None else expected.true_epsilon
     if stated.true_epsilon not in (expected.true_epsilon, nearest):
         yield _differs("true_epsilon on its certificate", stated.true_epsilon, expected.true_epsilon)

@@ -2,10 +2,11 @@
 
 A number in a leaf is a true number s plus noise Z. The law of Z is symmetric and has one peak, so P(|s + Z| <= t) <=
 P(|Z| <= t) for every s and t (Anderson 1955, "The integral of a symmetric unimodal function over a symmetric convex
-set"). So whatever the true numbers are, it is at least as probable for noise alone as for the noisy numbers that the
-sum of their absolute values, or of their squares, falls below a threshold. Chernoff's bound limits the probability for
-noise alone in closed form. A question may depend on earlier answers. But the bound holds for each question, whatever
-the earlier answers were, so the bounds of all questions can be multiplied.
+set"). Let the size of numbers be the sum of their absolute values, or of their squares. Whatever the true numbers are,
+the probability that the size of the noisy numbers is below a threshold is at most the probability that the size of the
+noise alone is below it. Chernoff's bound limits the latter probability in closed form. A question may depend on earlier
+answers. But the bound holds for each question, whatever the earlier answers were, so the bounds of all questions can be
+multiplied.
 
 So the check refuses a file that states a much smaller budget than the fit spent, if the numbers in its leaves are
 mostly noise. The check cannot judge leaves with labels, with counts of many rows, or with clamped values. It cannot

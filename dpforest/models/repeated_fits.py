@@ -58,7 +58,7 @@ def notice(promise: Callable[[], Certificate]) -> None:
 
 
 def _callers() -> list[FrameType]:
-    """Return the frames from the caller of `notice` outwards."""
+    """Return the frames of the call stack, from the caller of `notice` outwards."""
     frames = list[FrameType]()
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:

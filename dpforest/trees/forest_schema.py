@@ -146,7 +146,7 @@ _CSV_FORMAT: Final = _object(
         "encoding": _text(MAX_NAME),
         "delimiter": {"type": "string", "minLength": 1, "maxLength": 1},
         "decimal": {"enum": list(DECIMALS)},
-        "point_columns": _list(_text(), 0, MAX_NOTE // 4),  # `check` bounds the length of the sentence about the format
+        "point_columns": _list(_text(), 0, MAX_NOTE // 4),  # `check` limits the length of the whole format as text
     }
 )
 _DOMAIN: Final = _object(

@@ -28,7 +28,7 @@ class MultinomialSpec:
 
     n_trees: int
     depth: int
-    # B1, B2 and B3: each temperature is the cost of one draw for one row added or removed.
+    # B1, B2 and B3: each temperature is the ε that one draw costs if one row is added or removed.
     feature: Fraction
     value: Fraction
     label: Fraction

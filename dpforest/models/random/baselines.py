@@ -106,7 +106,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _EvenForest(RandomStructureClassifier):
-    """Base class of RF-L and RF-E, the random forests of Nock and Henecka's comparison, which differ in their leaves."""
+    """Base class of RF-L and RF-E (Nock and Henecka's comparison), which differ only in their leaves."""
 
     n_quantiles: int = 10
     budget: str | None = None
