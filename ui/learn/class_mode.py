@@ -1,4 +1,4 @@
-"""Class mode: a room that phones join with four letters. One page leads; the others vote and follow."""
+"""Class mode: phones join a room with four letters. The page that opened the room leads, and the phones vote."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ui.shared.page import sorry
 from ui.shared.wording import unbroken
 
 ROOM: Final = "room"  # parameter in the link
-EVERY: Final = 2.0  # seconds between two updates of the room on a page
+EVERY: Final = 2.0  # seconds between two updates of the room's state on a page
 NO_COOKIE: Final = (
     "This browser did not keep the cookie that the server needs to count one vote for each phone. Allow cookies for "
     "this address, then reload the page."
 )
-# All rooms of this server. They are not in a Streamlit cache, because every visitor can clear the caches.
+# All rooms of this server. They are not in a cache of Streamlit, because every visitor can clear these caches.
 ROOMS: Final = Rooms()
 
 
 def led() -> tuple[str, str] | None:
-    """Return the letters of the room that this page leads, and the token of its browser, which no address contains."""
+    """Return the letters of the room that this page leads, and its browser's token, which no address contains."""
     code = st.query_params.get(ROOM) or state.LED_ROOM.value
     browser = this_browser() if code else None
     if not code or browser is None or not ROOMS.leads(code, browser):
@@ -44,10 +44,10 @@ def joined() -> str | None:
 
 
 def resume() -> None:
-    """Open a new page of the leader at the room's step, not at the link's step. Call before `progress.take_the_link`.
+    """Open a new page of the leader at the room's step instead of the link's step.
 
-    A student may send the teacher a link to another step that shows the answer. The phones of the class must not follow
-    such a link.
+    A student may send the teacher a link to another step with its answer shown. The phones of the class must not follow
+    this link. Call this function before `progress.take_the_link`.
     """
     is_new = state.PAGE_DRAWN.value != progress.TITLE
     room = led() if is_new else None
@@ -59,11 +59,11 @@ def resume() -> None:
     if (st.query_params.get(progress.STEP, "0"), st.query_params.get(progress.SHOWN, "0")) != (step, shown):
         st.query_params.pop(progress.AT, None)
         st.query_params.update({progress.STEP: step, progress.SHOWN: shown})
-        st.rerun()  # controls read the address at the start of a run
+        st.rerun()  # run again, because controls read the address at the start of a run
 
 
 def offer(step: Step) -> None:
-    """Offer two ways to count the votes of a class: raised hands, or phones."""
+    """Offer two ways to count the votes of a class: raised hands, and phones."""
     if led() is not None:
         with st.popover("Close the room"):
             st.caption("Phones then see that the room is closed. The server deletes all answers.")
@@ -99,7 +99,7 @@ def lead(step: Step, shown: bool) -> None:
 
 
 def counted(step: Step) -> None:
-    """Draw bars of the phones' answers once there are `LEAST_DRAWN` answers."""
+    """Draw bars of the phones' answers once there are at least `LEAST_DRAWN` answers."""
     if (room := led()) is None:
         return
     votes = ROOMS.counted(*room, STEPS.index(step), n_answers=len(step.answers))
@@ -129,7 +129,7 @@ def phone(code: str) -> None:
     """Draw the whole page of a phone: the question of the room's step, and the right answer once it is shown."""
     seen = ROOMS.seen(code)
     if seen is None:
-        shown = code if len(code) <= 12 else f"{code[:11]}…"  # `sorry` escapes it
+        shown = code if len(code) <= 12 else f"{code[:11]}…"  # `sorry` escapes special characters
         sorry(f"There is no room {shown}, or it is closed. Ask for the four letters, or go on by yourself.")
         st.button("Go through the lesson alone", on_click=_leave)
         return
@@ -141,7 +141,7 @@ def phone(code: str) -> None:
     names, answer = list(step.lettered), ROOMS.answer_of(code, browser, seen.step)
     why_not = _why_not_joined(code, browser)
     key = state.VOTE(code, seen.step)
-    # All tabs of this browser show the answer that is counted.
+    # each tab of this browser shows the answer that the room counts for the browser
     key.value = None if answer is None else names[answer]
     st.radio(
         step.question,
@@ -166,7 +166,7 @@ def phone(code: str) -> None:
 
 
 def _why_not_joined(code: str, browser: str | None) -> str:
-    """Let this browser join the room. Return why it may not vote; empty if it may."""
+    """Let this browser join the room. Return the reason why it may not vote, or an empty text if it may."""
     if browser is None:
         return NO_COOKIE
     try:

@@ -1,4 +1,4 @@
-"""Steps 5 to 8 of the lesson with all their texts. This module does not import streamlit."""
+"""Steps 5 to 8 of the lesson with all their texts. This module does not use Streamlit."""
 
 from __future__ import annotations
 

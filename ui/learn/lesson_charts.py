@@ -1,4 +1,7 @@
-"""The chart of each step of the lesson, with a description for readers who cannot see it. No import of streamlit."""
+"""The chart of each step of the lesson, with a description for readers who cannot see it.
+
+This module does not use Streamlit.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ from ui.learn import lesson_facts
 
 Drawn = tuple[go.Figure, str, str]  # the chart, its description, and a sentence below it
 _DEGREES: Final = {"Masters": "master’s", "Bachelors": "bachelor’s", "HS-grad": "high school"}
-_TRUE_CLASS: Final = 0  # index of the made-up school class whose seats the chart shows
+_TRUE_CLASS: Final = 0  # index of the class, in the made-up school table, whose seats the chart shows
 
 
 def draw(key: str, at: str, shown: bool, again: int = 0) -> Drawn:
-    """Return the chart of a step at a value of its control. The chart has the answer only if `shown`.
+    """Return the chart of a step for a value of the step's control. The chart contains the answer only if `shown`.
 
     Parameters
     ----------
@@ -39,7 +42,7 @@ def draw(key: str, at: str, shown: bool, again: int = 0) -> Drawn:
 
 
 def who_pays() -> Drawn:
-    """Return the chart of the wrong predictions for customers of the bank by degree, for the end of the lesson."""
+    """Return the chart for the end of the lesson: wrong predictions about customers of the bank, by their degree."""
     measured = lesson_facts.measured()
     epsilons, degrees = measured["choose"]["epsilon"], measured["degrees"]
     groups = {_DEGREES[name]: degree["wrong"] for name, degree in degrees.items()}

@@ -1,4 +1,8 @@
-"""Numbers of the lesson: measurements from `data/lesson.json`, and computed numbers. No import of streamlit."""
+"""Numbers of the lesson: measurements from `data/lesson.json`, and numbers computed here.
+
+This module does not use Streamlit. "The rule of 2017" is the published rule of smooth sensitivity (`PAPER`), and
+permute-and-flip is the certified rule. Both publish the label of a leaf.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,9 @@ def measured() -> dict[str, Any]:
 
 
 def lies(epsilon: float = 1.0) -> np.ndarray:
-    """Return the probability that a leaf of 0 to 10 rows, all of one class, publishes the other of two classes.
+    """Return the probability that permute-and-flip publishes a wrong label for leaves of 0 to 10 rows.
+
+    There are two classes, and all rows of a leaf have the same class.
 
     >>> lies().round(4).tolist()[:4]
     [0.5, 0.1839, 0.0677, 0.0249]
@@ -42,14 +48,14 @@ def lies(epsilon: float = 1.0) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Beliefs:
-    """Probability that Ann is in the table, for an attacker whose prior is 50 %.
+    """An attacker's belief that Ann is in the table, as a probability. It was 50 % before the release.
 
     Parameters
     ----------
     least, most : float
-        Bounds of the posterior after any release with this ε.
+        Bounds on the belief after any release with this ε.
     failed, passed : float
-        Posterior after each label of a leaf that only Ann could be in.
+        Belief after the label "failed" or "passed" of a leaf that nobody but Ann could be in.
     """
 
     least: float
@@ -59,7 +65,7 @@ class Beliefs:
 
 
 def beliefs(epsilon: float) -> Beliefs:
-    """Return the beliefs for permute-and-flip at this ε.
+    """Return the beliefs after releases by permute-and-flip at this ε.
 
     >>> round(beliefs(1.0).most, 4), round(beliefs(1.0).failed, 3)
     (0.7311, 0.62)
@@ -71,12 +77,12 @@ def beliefs(epsilon: float) -> Beliefs:
 
 
 def most_right(epsilon: float, question: str = VALUE) -> float:
-    """Return an upper bound on the share of right guesses of any attacker."""
+    """Return an upper bound on the share of right guesses, for any attacker."""
     return float(DistinguishingGame(Guarantee(epsilon), question).success())
 
 
 def most_rebuilt(epsilon: float) -> float:
-    """Return an upper bound on the mean number of secrets, of thirty, that any attacker rebuilds from ten trees.
+    """Return an upper bound on the mean number of 30 secrets that any attacker can rebuild from ten trees.
 
     The bound is rounded up to one decimal.
 
@@ -88,20 +94,20 @@ def most_rebuilt(epsilon: float) -> float:
 
 @cache
 def broken_pair() -> LeafPair:
-    """Return two tables that prove that the loss of the rule of 2017 is above ε = 1."""
+    """Return two tables for which the privacy loss of the rule of 2017 exceeds the claimed ε = 1."""
     return first_pair(PAPER, 1.0, 2, "add-remove")
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Number of releases of two tables that published "class 2".
+    """Number of simulated releases that published "class 2", for two tables by two rules.
 
     Parameters
     ----------
     paper, certified : (int, int)
-        Counts for tables A and B, by the rule of 2017 and by permute-and-flip.
+        Counts for tables A and B: by the rule of 2017, and by permute-and-flip.
     proved : float
-        Lower bound on the loss of the rule of 2017, with 99.9 % confidence.
+        Lower bound on the privacy loss of the rule of 2017, with 99.9 % confidence.
     """
 
     paper: tuple[int, int]
@@ -110,7 +116,7 @@ class Counted:
 
 
 def count(releases: int, seed: int) -> Counted:
-    """Simulate `releases` releases of each table by both rules, and count "class 2"."""
+    """Simulate `releases` releases of each table by each rule, and count those that publish "class 2"."""
     pair = broken_pair()
     tables = (pair.change.before[0], pair.change.after[0])
     drawn = {
@@ -126,7 +132,7 @@ def count(releases: int, seed: int) -> Counted:
 
 
 def chances(rule: str) -> tuple[float, float]:
-    """Return the probabilities that a rule publishes "class 2" with table A and with table B.
+    """Return the probabilities with which a rule publishes "class 2" for table A and for table B.
 
     >>> [round(100 * p, 2) for p in chances("smooth-sensitivity")]
     [20.44, 2.43]
@@ -137,7 +143,7 @@ def chances(rule: str) -> tuple[float, float]:
 
 
 def loss_down(loss: float) -> str:
-    """Return a lower bound as text, rounded down.
+    """Return a lower bound on a privacy loss as text, rounded down.
 
     >>> loss_down(1.329), loss_down(0.0)
     ('1.32', '0.00')

@@ -1,4 +1,4 @@
-"""The page of the lesson: chart and control are on the left, and the question and its answer are on the right."""
+"""The page of the lesson. Chart and control are on the left, and the question and its answer are on the right."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def show() -> None:
 
 
 def _top() -> Step:
-    """Draw the title, its badges and the buttons of all steps. Return the step."""
+    """Draw the title, its badges and the buttons of all steps. Return the step that the link names."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"):
         title = _row()
         with _row():
@@ -97,7 +97,7 @@ def _draw_chart(step: Step, shown: bool) -> None:
 
 
 def _control(step: Step, shown: bool) -> str:
-    """Draw the control of the step, and return its value. The user can move it after the answer is shown.
+    """Draw the control of the step, and return its value. The user can move it even after the answer is shown.
 
     A value that is not among the options becomes the start value.
     """

@@ -1,4 +1,4 @@
-"""One table or figure on the page Papers: printed figures next to ours, or a curve if the paper prints no figures."""
+"""A table or figure of a paper on the page Papers: printed figures next to ours, or a curve if none are printed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LINES: Final = "Dashed, open marks: as published. Solid, filled marks: certifie
 
 
 def printed_figures(item: str, cells: Sequence[Record]) -> None:
-    """Draw a point for each printed figure in a chart, and a table with verdicts."""
+    """Draw a point for each printed figure in a chart, and a table that states whether our figure agrees with it."""
     titled(
         f"Printed and measured: {item}",
         None,
@@ -59,7 +59,7 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
 
 
 def reasons_of(cells: Sequence[Record]) -> dict[str, list[str]]:
-    """Return each reason for a difference, with the settings that the reason concerns."""
+    """Return each reason why our figures differ from printed ones, with the settings that the reason concerns."""
     reasons: dict[str, list[str]] = {}
     for cell in cells:
         if cell.reason:
@@ -68,7 +68,7 @@ def reasons_of(cells: Sequence[Record]) -> dict[str, list[str]]:
 
 
 def _list_tests(tests: Sequence[PairedTest]) -> None:
-    """List the paired tests of a table. A test can show a small difference in one direction that all cells share."""
+    """List the paired tests of a table. Such a test finds a difference that is small but has one sign in all cells."""
     st.caption(
         "Our figures against the printed ones, by paired t-tests. One test in twenty has p < 0.05 by luck:\n"
         + "\n".join(f"- {test.words}" for test in tests)
@@ -76,7 +76,7 @@ def _list_tests(tests: Sequence[PairedTest]) -> None:
 
 
 def curve(item: str, cells: Sequence[Record]) -> None:
-    """Draw the lines of a figure in a chart, and their points in a table."""
+    """Draw the lines of a figure in a chart, and the points of these lines in a table."""
     titled(f"Measured: {item}")
     axis, lines = cells[0].axis, [c.line for c in cells]
     at = [float(c.at) for c in cells if c.at is not None]

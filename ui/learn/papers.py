@@ -1,4 +1,7 @@
-"""Texts about the four papers: the claim, what holds of it, and the smallest example. No import of streamlit."""
+"""Texts about the four papers: the claim, which part of it holds, and the smallest example.
+
+This module does not use Streamlit.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,15 @@ class Paper:
     Attributes
     ----------
     name : str
-        Name on the page and in links.
+        Name of the paper on the page and in links.
     recorded : str
-        Name in `reproduce/results.json`; empty if nothing of the paper is reproduced yet.
+        Name of the paper in `reproduce/results.json`; empty if nothing of the paper is reproduced yet.
     title, link : str
         Authors with the title of the paper, and its address.
     claim, holds, example : str
-        The claim of the paper, the part of the claim that holds, and the smallest example in which the rest fails.
+        The claim of the paper, the part of the claim that holds, and the smallest example in which the claim fails.
     settings : tuple of (str, str)
-        Settings of the link to Explore.
+        Settings in the link to Explore.
     """
 
     name: str

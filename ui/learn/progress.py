@@ -1,6 +1,7 @@
-"""The state of the lesson: the link holds the step, the control, and whether the answer is shown.
+"""The state of the lesson. The link holds the step, the control, and whether the answer is shown.
 
-The link does not hold predictions. They stay in the session, which ends with the tab.
+Predictions are what users answer before the right answer is shown. They are not in the link, and the session forgets
+them when the tab is closed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ui.learn.steps import STEPS
 NUMBERS: Final = [str(i) for i in range(len(STEPS))]
 TITLE: Final = "Lesson"
 STEP, AT = state.STEP, state.AT
-SHOWN: Final = "shown"  # parameter of the link, like STEP and AT
+SHOWN: Final = "shown"  # parameter of the link, besides STEP and AT
 
 
 def take_the_link() -> None:
@@ -37,7 +38,7 @@ def take_the_link() -> None:
 
 
 def notes(step: Step) -> list[str]:
-    """Return messages about the link, as long as the page shows the step of the link."""
+    """Return messages about the link while the page shows the step that the link names."""
     key, sentences = _memory().get("said", ("", []))
     return sentences if key == step.key else []
 
@@ -48,7 +49,7 @@ def revealed() -> set[str]:
 
 
 def predicted() -> dict[str, str]:
-    """Return the predictions, by key of the step."""
+    """Return the user's predictions, by key of the step."""
     return _memory().setdefault("predicted", {})
 
 
@@ -64,20 +65,20 @@ def go_to(number: int) -> None:
 
 
 def start_control() -> None:
-    """Move the control to the start of the step that was opened."""
+    """Move the control to the start value of the present step."""
     if (number := STEP.value) in NUMBERS:
         AT.value = STEPS[int(number)].control.start
 
 
 def reveal(step: Step, answer: str | None) -> None:
-    """Show the right answer, and keep the prediction if there is one."""
+    """Show the right answer, and store the user's prediction (`answer`) if there is one."""
     revealed().add(step.key)
     if answer is not None:
         predicted()[step.key] = answer
 
 
 def into_link(step: Step) -> None:
-    """Write into the link whether the answer is shown. Controls write their values into the link themselves."""
+    """Write into the link whether the answer is shown. Everything else in the link is written by controls."""
     if step.key in revealed():
         if st.query_params.get(SHOWN) != "1":
             st.query_params[SHOWN] = "1"

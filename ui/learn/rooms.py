@@ -1,10 +1,10 @@
-"""Rooms in which a class votes. This module does not import streamlit.
+"""Rooms in which a class votes. This module does not use Streamlit.
 
 The server identifies a browser by a random token (`ui/server/browser_cookie.py`). The browser that opened a room leads
-it. Each other browser has one vote per question. A room keeps in memory: the tokens that joined, the answers of each
-token, and how many browsers recently joined from each network address. It keeps no names, no times of votes, and no
-record of which token joined from which address. When the leader closes the room, all of this is deleted. If the
-leader's page was closed for an hour, all of this is deleted as soon as anybody uses any room.
+it. Each other browser has one vote per question. A room keeps three things in memory: the tokens that joined, the
+answers of each token, and how many browsers recently joined from each network address. It keeps no names, no times of
+votes, and no record of which token joined from which address. When the leader closes the room, the server deletes it.
+If the leader's page has been closed for an hour, the server deletes the room as soon as anybody uses any room.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-LETTERS: Final = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # without letters that look like others
+LETTERS: Final = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # without letters and digits that look alike
 N_LETTERS: Final = 4
-ENDS_AFTER: Final = 3600  # seconds without the leader's page after which a room ends; longer than a lesson
+ENDS_AFTER: Final = 3600  # seconds after which a room ends if the leader's page is closed; longer than a lesson
 MOST_ROOMS: Final = 20
 MOST_ROOMS_OF_ADDRESS: Final = 5  # one phone must not take all rooms, but several teachers may share an address
-MOST_PHONES: Final = 300  # phones in a room, as in a lecture
+MOST_PHONES: Final = 300  # largest number of phones in a room, as in a lecture
 AT_ONCE: Final = 40  # phones that may join in a short time from one address, which a whole class may share
-NEXT_AFTER: Final = 5.0  # seconds until one more phone of that address may join
-LEAST_DRAWN: Final = 5  # smallest number of answers to draw; bars of fewer could reveal who gave which answer
+NEXT_AFTER: Final = 5.0  # seconds until one more phone may join from an address that reached `AT_ONCE`
+LEAST_DRAWN: Final = 5  # least number of answers that are drawn; bars of fewer could reveal who gave which answer
 
 
 class Refused(Exception):
-    """Raised if a request is refused. The message says why, and what to do."""
+    """Raised if a request is refused. The message states the reason and what to do."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Public state of a room: its step, whether the answer is shown, and how many browsers answered and joined."""
+    """Public state of a room: its step, whether the answer is shown, and how many phones answered and joined."""
 
     step: int
     shown: bool
@@ -51,12 +51,13 @@ class _Room:
     shown: bool = False
     phones: set[str] = field(default_factory=set)
     answers: dict[int, dict[str, int]] = field(default_factory=dict)  # for each step, the answer of each phone
-    # For each address: its number of recent phones, and when this was updated. It falls by one in `NEXT_AFTER` seconds.
+    # For each address: a count of recent phones, and when it was updated. The count falls by one in `NEXT_AFTER`
+    # seconds.
     joined_from: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 class Rooms:
-    """All rooms of a server. Every method may be called by several threads.
+    """All rooms of a server. Several threads may call the methods at the same time.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ class Rooms:
         Raises
         ------
         Refused
-            If the server or this address already has its largest number of rooms. No other room is closed to make
+            If the server or this address already has its largest number of rooms. No existing room is closed to make
             space.
         """
         with self._lock:
@@ -126,7 +127,7 @@ class Rooms:
                 room.used = self._now()
 
     def go(self, code: str, browser: str, step: int, *, shown: bool) -> None:
-        """Move the room to the leader's step. Do nothing if this browser does not lead."""
+        """Move the room to the leader's step. Do nothing if this browser does not lead the room."""
         with self._lock:
             if (room := self._led(code, browser)) is not None:
                 room.step, room.shown, room.used = step, shown, self._now()
@@ -166,7 +167,7 @@ class Rooms:
             room.phones.add(browser)
 
     def vote(self, code: str, browser: str, step: int, answer: int, *, n_answers: int) -> bool:
-        """Count an answer in place of this browser's earlier answer. Return whether the answer is counted."""
+        """Count this answer instead of the browser's earlier answer, if any. Return whether the answer is counted."""
         with self._lock:
             room = self._of(code)
             if room is None or browser not in room.phones or room.step != step or room.shown:
@@ -185,7 +186,7 @@ class Rooms:
     def counted(self, code: str, browser: str, step: int, *, n_answers: int) -> list[int]:
         """Return how many browsers gave each answer of a step.
 
-        Empty if nobody answered, or if this browser does not lead.
+        The list is empty if nobody answered, or if this browser does not lead the room.
         """
         with self._lock:
             room = self._led(code, browser)
@@ -201,6 +202,6 @@ class Rooms:
         return self._rooms.get(code)
 
     def _delete_ended(self) -> None:
-        """Delete the rooms whose leader has left, because their answers must not stay in memory."""
+        """Delete the rooms whose leader's page has been closed for `ENDS_AFTER` seconds, with all their answers."""
         oldest = self._now() - ENDS_AFTER
         self._rooms = {code: room for code, room in self._rooms.items() if room.used > oldest}

@@ -11,8 +11,8 @@ from ui.learn import progress
 from ui.learn.step import LETTERS, Step
 from ui.shared.controls import within
 
-MOST: Final = 1_000  # largest number of hands for an answer
-_WIDTH: Final = 14  # characters of the longest bar
+MOST: Final = 1_000  # largest number of hands that can be typed for an answer
+_WIDTH: Final = 14  # number of characters of the longest bar
 
 
 def count(step: Step) -> None:
@@ -30,7 +30,7 @@ def count(step: Step) -> None:
 
 
 def show(step: Step) -> None:
-    """Draw the bars if any hands were counted."""
+    """Draw the bars if the teacher has typed any numbers of hands."""
     counted = progress.hands().get(step.key, [])
     if any(counted):
         draw(step, counted)

@@ -1,4 +1,4 @@
-"""The parts of a step of the lesson. This module does not import streamlit."""
+"""The parts of a step of the lesson. This module does not use Streamlit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXPLORE, CHOOSE_EPSILON, AUDIT = "app.py", "pages/2_Choose_epsilon.py", "pages/3
 
 @dataclass(frozen=True)
 class AnswerOption:
-    """One possible answer to a question, and the feedback to people who choose this answer."""
+    """A possible answer to the question of a step, and the feedback to people who choose it."""
 
     text: str
     right: bool
@@ -21,12 +21,12 @@ class AnswerOption:
 
 @dataclass(frozen=True)
 class Control:
-    """The control of a step. The user can move it after the answer is shown.
+    """The control of a step. The user can move it even after the answer is shown.
 
     Parameters
     ----------
     options : tuple of str
-        Values, as they are written in the link.
+        Values of the control, as texts of the link.
     start : str
         Value until the user moves the control.
     few : bool
@@ -51,18 +51,18 @@ class Link:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: a text, a question, and an answer that is shown after the question.
+    """A step: a text, a question, and an answer that is shown once the user has answered.
 
     Parameters
     ----------
     key : str
         Name of the step and of its chart.
     goal : str
-        Goal of the step, for the teacher; the page does not show it.
+        Goal of the step, for teachers who read the code. The page does not show it.
     reveal : str
         The right answer, shown to everybody after the prediction.
     aside : str
-        Further notes, in a section that is closed at first.
+        Further notes, in a section of the page that is closed at first.
     """
 
     key: str
@@ -82,5 +82,5 @@ class Step:
 
     @property
     def lettered(self) -> dict[str, AnswerOption]:
-        """Answers by the texts of their buttons. Each text starts with a letter that a class can call out."""
+        """The answers, by the texts of their buttons. Each text starts with a letter that a class can call out."""
         return {f"{letter}. {a.text}": a for letter, a in zip(LETTERS, self.answers, strict=False)}

@@ -1,4 +1,4 @@
-"""The nine steps of the lesson with all their texts. This module does not import streamlit.
+"""The nine steps of the lesson with all their texts. This module does not use Streamlit.
 
 The numbers in the texts come from `data/lesson.json` or from closed forms. A test computes each number again.
 """

@@ -1,4 +1,4 @@
-"""Parts that all theorems share: the panel, a sentence about whether the bound is informative, sliders, and numbers."""
+"""What all theorems of the page Theory share: panel, sliders, numbers as text, and whether a bound is informative."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ui.shared.wording import plain
 
 @dataclass(frozen=True)
 class BoundStatus:
-    """Whether a bound is informative at this setting, and the reason."""
+    """Whether a bound is informative at this setting (better than guessing, for example), and the reason."""
 
     something: bool
     why: str
@@ -43,12 +43,12 @@ class Picture:
 
 @dataclass(frozen=True)
 class Shown:
-    """Status, charts and note of a theorem at one setting.
+    """Status, charts and note of a theorem at one setting of its controls.
 
     Attributes
     ----------
     names_rows : bool
-        Whether the status or the note states the table's number of rows, whether or not a chart uses rows.
+        Whether the status or the note states the table's number of rows. If so, they are for the curator only.
     """
 
     status: BoundStatus
@@ -58,7 +58,7 @@ class Shown:
 
     @property
     def is_for_curator(self) -> bool:
-        """Whether status and note state facts about the rows."""
+        """Whether the status and the note state private facts about the rows."""
         return self.names_rows or any(picture.badge == "Curator only" for picture in self.pictures)
 
 
@@ -71,13 +71,13 @@ class Theorem:
     claim : str
         The theorem in one sentence.
     formula : str
-        Formula of the theorem, for KaTeX.
+        Formula of the theorem, in LaTeX that KaTeX can draw.
     standing : str
-        Kind of result: exact, true but weak, or with a gap in its proof.
+        Kind of result: exact, true but weak, or with a gap in the proof.
     assumptions : sequence of str
     source : str
     show : function without parameters that returns a Shown
-        Draws the controls of the theorem, and returns its status and charts.
+        Draws the controls of the theorem, and returns its status and charts at their values.
     """
 
     claim: str
@@ -89,7 +89,7 @@ class Theorem:
 
 
 def dots_of(values: Mapping[Any, float], name: str, text: Callable[[Any, float], str], symbol: int = 0) -> Dots:
-    """Return the dots of measured values, given by their x, each with a description."""
+    """Return dots for measured values, a dict from x to y. Each dot has a description."""
     return Dots(list(values), list(values.values()), name, [text(x, y) for x, y in values.items()], symbol)
 
 

@@ -1,4 +1,4 @@
-"""Theorems about deeper trees and more trees: boosting, and private splits."""
+"""Theorems about deeper trees and more trees: boosting, and splits that are chosen with noise (private splits)."""
 
 from __future__ import annotations
 
@@ -47,14 +47,17 @@ from ui.shared.wording import epsilon_text, plain
 
 EDGES = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 ALPHAS = [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
-DEEP = 60  # largest number of levels of the slider
+DEEP = 60  # largest number of levels on the slider
 BOOSTED = [1, 2, 5, 9, 10, 11, 13, 17, 19, 20, 30, 50, 100, 200, 300, 400, 500, 1000, 3000, 10_000, 100_000]
 ROWS = sorted([*(m * 10**p for p in range(3, 12) for m in (1, 3)), 10**12, 32_561])
 MOST = tree_efficiency(1.0, 0.5, 0)  # largest possible efficiency of a node
 
 
 def tree() -> Shown:
-    """Draw the controls and return the charts for Theorem 10 of Nock and Henecka."""
+    """Draw the controls and return the charts for Theorem 10 of Nock and Henecka.
+
+    If every leaf has a test with an edge γ, the error of a tree falls exponentially with its levels.
+    """
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -99,7 +102,10 @@ def tree() -> Shown:
 
 
 def added() -> Shown:
-    """Draw the controls and return the charts for Theorem 12 of Nock and Henecka."""
+    """Draw the controls and return the charts for Theorem 12 of Nock and Henecka.
+
+    If every tree keeps an edge γ, the training error of trees added up becomes arbitrarily small.
+    """
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -151,7 +157,8 @@ def added() -> Shown:
 def splits() -> Shown:
     """Draw the controls and return the charts for Theorem 13 of Nock and Henecka.
 
-    The second chart shows the odds of a good split, which are from the proof.
+    With enough rows, splits that are chosen with noise are as good as the edge promises. The second chart shows the
+    odds of a good split, which are in the proof of the theorem.
     """
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
@@ -205,7 +212,7 @@ def splits() -> Shown:
 
 
 def _good_root(n: float, edge: float, epsilon: float) -> float:
-    """Return a lower bound on the probability that a private split of the root, chosen with ε / 2, has the edge.
+    """Return a lower bound on the probability that a private split of the root, chosen with ε / 2, has this edge.
 
     The two classes are equally frequent, so the loss before the split is n.
     """
@@ -230,7 +237,7 @@ def _root_chart(n: int, edge: float, epsilon: float) -> go.Figure:
 
 
 def _bounds(x: Sequence[float] | np.ndarray, curves: dict[str, list[float]], rule: str) -> list[FormulaCurve]:
-    """Return the curve of the chosen rule, and then the curve of the other rule."""
+    """Return the curves of the bound by both rules (as printed, and as derived here). The chosen rule comes first."""
     rules = sorted(curves, key=lambda name: name != rule)
     return [FormulaCurve(x, curves[name], f"bound, {name}", dash) for dash, name in enumerate(rules)]
 

@@ -1,4 +1,4 @@
-"""Theorems about forests that release labels: dividing rows or ε among trees, and filling the rarest leaf."""
+"""Theorems about forests that release labels: dividing rows or ε among trees, and rows in the rarest leaf."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ DRAWS = 20_000
 
 
 def divided() -> Shown:
-    """Draw the controls and return the charts for equation 14 and Example 1 of Fletcher and Islam."""
+    """Draw the controls and return the charts for equation 14 and Example 1 of Fletcher and Islam.
+
+    The first chart compares trees that divide the rows with trees that divide ε. The second chart shows how many rows a
+    table needs for one row in the rarest leaf.
+    """
     table = present_table(two_classes=False)
     if isinstance(table, Shown):
         return table
@@ -72,7 +76,7 @@ def divided() -> Shown:
 
 
 def _flip(exponent: float) -> float:
-    """Return the probability of the second of two labels, if the odds of the first are e to the power of `exponent`."""
+    """Return the probability of the second of two labels, if the first label has odds e to the power of `exponent`."""
     return float(1 / (1 + np.exp(min(exponent, 700.0))))
 
 
@@ -104,7 +108,7 @@ def _flips(lead: int, epsilon: float, n_trees: int, counts: float) -> go.Figure:
 def _rarest(rarest: float, depth: int, n_trees: int, rows: int, title: str) -> go.Figure:
     x = list(range(DEEPEST + 1))
     needed = [rows_for_rarest_leaf(rarest, d) for d in x]
-    name = title if len(title) <= 40 else f"{title[:39]}…"  # `theory_chart` escapes it
+    name = title if len(title) <= 40 else f"{title[:39]}…"  # `theory_chart` escapes special characters
     return theory_chart(
         Chart(
             Axis("depth", 0, DEEPEST),
@@ -124,8 +128,9 @@ def _rarest(rarest: float, depth: int, n_trees: int, rows: int, title: str) -> g
 def _drawn(lead: int, epsilon: float) -> tuple[dict[int, float], dict[int, float]]:
     """Draw labels by the exponential mechanism on counts, and return the share of flipped labels by number of trees.
 
-    The first result is for trees that divide the rows, the second for trees that divide ε. Only numbers of trees that
-    divide the lead are used, because the lead of a tree must be a whole number.
+    The first result is for trees that divide the rows, and the second for trees that divide ε. Each number of trees
+    divides the lead, because the lead in each tree must be a whole number. The lead is how many more rows the most
+    frequent label has.
     """
     rates: tuple[dict[int, float], dict[int, float]] = ({}, {})
     for k in (k for k in TREES if lead % k == 0):

@@ -1,4 +1,4 @@
-"""Theorems about leaves and paths: untested features, empty leaves, and the lower bound on a leaf's flip rate."""
+"""Theorems about leaves and paths: untested features, empty leaves, and the least flip rate of a leaf's label."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ CERTIFIED, PAPER = "permute-and-flip", "smooth-sensitivity"
 
 
 def untested() -> Shown:
-    """Draw the controls and return the charts for Theorem 2 of Fletcher and Islam."""
+    """Draw the controls and return the charts for Theorem 2 of Fletcher and Islam.
+
+    It states how many numeric features a path of random questions never tests, on average.
+    """
     s = pick("Numeric features", list(range(1, 31)), 10, "features", "How many the table has.")
     depth = pick("Depth", list(range(DEEPEST + 1)), 7, "path_depth", "Questions on a path from root to leaf.")
     x = list(range(DEEPEST + 1))
@@ -62,7 +65,7 @@ def _drawn(n_features: int) -> list[float]:
 
 
 def empty() -> Shown:
-    """Draw the controls and return the charts for the expected share of empty leaves."""
+    """Draw the controls and return the charts of the expected share of empty leaves."""
     table = present_table(two_classes=False)
     if isinstance(table, Shown):
         return table
@@ -123,7 +126,10 @@ def chance_down(p: float) -> str:
 
 
 def floor() -> Shown:
-    """Draw the controls and return the chart of flip rates: the least that ε allows, and those of two rules."""
+    """Draw the controls and return the chart of flip rates: the least rate that ε allows, and the rates of two rules.
+
+    A flip rate is the probability that a leaf publishes a wrong label.
+    """
     epsilon = choose_epsilon(others=False)
     classes = pick("Classes", list(range(2, 11)), 2, "classes", "How many labels there are.")
     lead = pick(
@@ -172,7 +178,10 @@ def floor() -> Shown:
 
 
 def floor_and_rules(epsilon: float, classes: int, leads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return flip rates by lead: the floor, permute-and-flip, and the rule of 2017. A lead of 0 means an empty leaf."""
+    """Return flip rates by lead: the least possible, permute-and-flip, and the rule of 2017 (smooth sensitivity).
+
+    The lead is how many more rows the most frequent class has than the next class. A lead of 0 means an empty leaf.
+    """
     low = flip_floor(leads, epsilon, classes)
     certified, paper = (flip_by_gap(rule, leads, classes, epsilon) for rule in (CERTIFIED, PAPER))
     certified[leads == 0] = paper[leads == 0] = (classes - 1) / classes

@@ -1,4 +1,7 @@
-"""Theorems about the Mα-loss: its change by one row, the speed of boosting by α, its link and its surrogate."""
+"""Theorems about the Mα-loss: its change by one row, the speed of boosting by α, its link and its surrogate.
+
+The Mα-loss mixes the 0/1 loss (α = 0) and Matsushita's loss (α = 1).
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,17 @@ from ui.shared import cache
 from ui.shared.wording import plain
 
 ALPHAS = [round(0.05 * i, 2) for i in range(21)]
-TRIED = ALPHAS[::2]  # values of α at which all leaves are tried
+TRIED = ALPHAS[::2]  # values of α for which the change by one row is computed for all possible leaves
 ROWS = [2, 3, 5, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 1_000_000]
-MOST_TRIED = 1000  # largest number of rows of which all leaves are tried
-TARGET = 0.1  # target error of boosting
+MOST_TRIED = 1000  # largest number of rows for which all possible leaves are tried
+TARGET = 0.1  # error that boosting must reach
 
 
 def moves() -> Shown:
     """Draw the controls and return the charts for Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka.
 
-    The chart also has the exact value, which is not in the paper.
+    They bound the change of a split's score by one row. The chart also has the largest change exactly, which the paper
+    does not state.
     """
     alpha = _alpha()
     n = pick("Rows", ROWS, 1000, "loss_rows", "Number of rows, including the added row.", size_text)
@@ -63,7 +67,7 @@ def moves() -> Shown:
 
 
 def mixture() -> Shown:
-    """Draw the controls and return the charts for the Mα-loss, from the 0/1 loss to Matsushita's."""
+    """Draw the controls and return the charts for the Mα-loss, from the 0/1 loss to Matsushita's loss."""
     alpha = _alpha()
     n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are.", size_text)
     edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.7, "edge",
@@ -111,7 +115,10 @@ def mixture() -> Shown:
 
 
 def link() -> Shown:
-    """Draw the controls and return the charts for figure 1 of Nock and Henecka: the inverse link and the surrogate."""
+    """Draw the controls and return the charts for figure 1 of Nock and Henecka: the inverse link and the surrogate.
+
+    The link turns a leaf's share of a class into a score. The surrogate is the convex loss that boosting lowers.
+    """
     table = present_table(two_classes=False)
     if isinstance(table, Shown):
         return table
@@ -149,7 +156,7 @@ def link() -> Shown:
 
 
 def _named_alphas(others: tuple[float, ...], alpha: float) -> list[tuple[str, float, int]]:
-    """Return the name, the α and the dash of each curve. The chosen α is last, so that its curve is drawn on top."""
+    """Return the name, the α and the dash of each curve. The chosen α comes last, so that its curve is on top."""
     listed = [(f"α = {a:g}", a, dash) for dash, a in enumerate(others, 1) if a != alpha]
     return [*listed, (f"your α = {alpha:g}", alpha, 0)]
 

@@ -1,4 +1,4 @@
-"""Measurements for the page Theory. They come from `data/theory.json` or, for other tables, are made at once."""
+"""Measurements for the page Theory. They come from `data/theory.json`, or are made while the user waits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def measured() -> dict[str, Any]:
 
 
 def of_table(measure: str, table: Table) -> dict[str, Any]:
-    """Return the measurements by one of `MEASURES` on a table, with numeric attributes on the linear scale."""
+    """Return the measurements on a table by one of `MEASURES`, with numeric attributes on the linear scale."""
     stored = {} if table.uploaded else measured()["tables"].get(table.key, {})
     if stored.get("domain") == fingerprint(table.domain) and measure in stored:
         return stored[measure]
@@ -44,7 +44,7 @@ def _measure(key: tuple, _table: Table) -> dict[str, Any]:
 
 
 def rounded(value: Any) -> Any:
-    """Return a value rounded to six decimals, with keys as text, like keys read from JSON."""
+    """Return a value rounded to six decimals. Keys become text, as in measurements that were read from JSON."""
     if isinstance(value, dict):
         return {str(key): rounded(each) for key, each in value.items()}
     return round(value, 6) if isinstance(value, float) else value
@@ -66,10 +66,10 @@ def _split(table: Table) -> tuple[Domain, Split]:
 
 
 def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
-    """Return the domain on the linear scale, and columns and labels of the rows with a listed label.
+    """Return the domain on the linear scale, and the columns and labels of the rows with a listed label.
 
-    Of a longer table, `MOST_ROWS` rows are kept. All numbers about training errors come from these rows, so that the
-    error of guessing is the same for all.
+    If there are more than `MOST_ROWS` such rows, `MOST_ROWS` of them are kept. All measurements of training errors use
+    these rows, so that the error of guessing is the same for all of them.
     """
     domain = _of_rows(table.domain)
     indices = np.flatnonzero(domain.listed_labels(table.frame[table.label]) >= 0)
@@ -79,7 +79,7 @@ def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
 
 
 def _of_codes(measure: Callable[..., dict[str, Any]]) -> Callable[[Table], dict[str, Any]]:
-    """Turn a function of domain, codes and labels into a function of a table."""
+    """Turn a measurement of (domain, codes, labels) into a measurement of a table."""
 
     def measure_table(table: Table) -> dict[str, Any]:
         domain, X, y = _labeled(table)
@@ -89,7 +89,7 @@ def _of_codes(measure: Callable[..., dict[str, Any]]) -> Callable[[Table], dict[
     return measure_table
 
 
-# Function of each measure, and whether the theorem of the measure is about two classes only.
+# For each measure, its function, and whether its theorem assumes two classes.
 MEASURES: Final[dict[str, tuple[Callable[[Table], dict[Any, Any]], bool]]] = {
     "goodness": (_of_codes(measurements.goodness), True),
     "root_edge": (_of_codes(measurements.root_edge), True),

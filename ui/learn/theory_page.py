@@ -102,7 +102,7 @@ def _chosen() -> str:
 
 
 def _report_epsilon_of_link() -> None:
-    """Report an invalid ε in the link, unless a slider of ε has reported it."""
+    """Report an invalid ε in the link, unless a slider of ε has already reported it."""
     asked = st.query_params.get("eps")
     if asked is None or _is_epsilon(asked) or state.ASKED(state.EPSILON).value:
         return

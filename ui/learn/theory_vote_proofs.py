@@ -1,4 +1,7 @@
-"""Theorems about votes that need many rows or trees: the coin rule, votes on other rows, the best number of trees."""
+"""Theorems about votes that need many rows or trees: the coin rule, votes on other rows, the best number of trees.
+
+The coin rule predicts a class with the mean share of this class in the trees.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +49,14 @@ VOTE_RULES = ("majority", "average")
 MANY_ROWS = [10**p for p in range(3, 27)]
 OTHER_ROWS = [10**p for p in range(3, 15)]
 CONFIDENCE = 0.95
-LEAF_SHARE = 40  # K of Theorem 5.8 in the note about noise
+LEAF_SHARE = 40  # the constant K of Theorem 5.8, which a note states
 
 
 def coin() -> Shown:
-    """Draw the controls and return the charts for Theorems 5.2, 5.5 and 5.8 of Bojarski and others."""
+    """Draw the controls and return the charts for Theorems 5.2, 5.5 and 5.8 of Bojarski and others.
+
+    They bound the error of the coin rule on the training rows.
+    """
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -104,9 +110,10 @@ def coin() -> Shown:
 
 
 def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
-    """Return the bound of Theorem 5.5.
+    """Return the bound of Theorem 5.5 on the error of the coin rule.
 
-    Half of the error probability 1 - `CONFIDENCE` is for the draw of the trees, and half for the tosses.
+    The bound may fail with probability 1 - `CONFIDENCE`: half of it is for the draw of the trees, and half for the
+    tosses.
     """
     error_probability = (1 - CONFIDENCE) / 2
     toss_slack = min(math.sqrt(math.log(1 / error_probability) / (2 * n_rows)), 1.0)
@@ -114,7 +121,10 @@ def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
 
 
 def other_rows() -> Shown:
-    """Draw the controls and return the charts for Theorems 5.3 and 5.4 of Bojarski and others for held-out rows."""
+    """Draw the controls and return the charts for Theorems 5.3 and 5.4 of Bojarski and others, on held-out rows.
+
+    With enough rows, a vote errs on held-out rows hardly more often than on its training rows.
+    """
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -166,7 +176,10 @@ def other_rows() -> Shown:
 
 
 def best_number() -> Shown:
-    """Draw the controls and return the charts for Theorems 5.7 and 5.9 of Bojarski and others."""
+    """Draw the controls and return the charts for Theorems 5.7 and 5.9 of Bojarski and others.
+
+    If all trees share ε, a certain number of trees is best.
+    """
     table = present_table(two_classes=False)
     if isinstance(table, Shown):
         return table

@@ -47,7 +47,10 @@ CHANCES = [0.4, 0.45, 0.5, 0.51, 0.52, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.9
 
 
 def votes() -> Shown:
-    """Draw the controls and return the charts for Theorems 5.3 and 5.4 of Bojarski and others."""
+    """Draw the controls and return the charts for Theorems 5.3 and 5.4 of Bojarski and others.
+
+    They bound the error of a vote of many random trees by the mean error of a tree.
+    """
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
@@ -104,21 +107,21 @@ def percent_text(share_of_one: float) -> str:
 
 
 def proved(probability: float) -> str:
-    """Return a proved lower bound on a probability as text, which is never 100 %."""
+    """Return a proved lower bound on a probability as text. The text is never 100 %."""
     return at_least(min(probability, 0.9999))
 
 
 def tree_error(measures: dict[str, Any]) -> float:
-    """Return the mean error of a tree.
+    """Return the mean error of a tree, as a share of the rows.
 
-    The measurements hold, for each j, the number of rows that exactly j trees classify correctly.
+    For each j, the measurements hold the number of rows that exactly j trees classify correctly.
     """
     counts = np.array(measures["rows_by_trees_right"], float)
     return float(1 - (counts * np.arange(len(counts))).sum() / counts.sum() / (len(counts) - 1))
 
 
 def bounds_at(measures: dict[str, Any], trees: list[int], confidence: float) -> tuple[list[float], list[float]]:
-    """Return the bounds of Theorem 5.4 and of Theorem 5.3 for each number of trees."""
+    """Return two bounds for each number of trees: the bound of Theorem 5.4, and the bound of Theorem 5.3."""
     counts, e = np.array(measures["rows_by_trees_right"], float), tree_error(measures)
     goodness = np.arange(len(counts)) / (len(counts) - 1)
     slacks = [slack_of(k, measures["rows"], confidence) for k in trees]
@@ -127,7 +130,10 @@ def bounds_at(measures: dict[str, Any], trees: list[int], confidence: float) -> 
 
 
 def private() -> Shown:
-    """Draw the controls and return the charts for Theorem 5.6 of Bojarski and others."""
+    """Draw the controls and return the charts for Theorem 5.6 of Bojarski and others.
+
+    With enough rows and the right number of trees, noise on the leaves' counts hardly harms an averaged vote.
+    """
     epsilon = choose_epsilon(others=False)
     n = pick("Rows", ROWS, 10**8, "rows", "How many rows the table has.", size_text)
     k = pick("Trees", PROOF_TREES, 521, "proof_trees", "They share ε.", thousands)
@@ -190,9 +196,9 @@ def _proof_says(
 
 @cache.for_everybody(data=True, max_entries=64)
 def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[list[float], ...]:
-    """Return numbers of rows, and for each the probability that the bound holds.
+    """Return numbers of rows, and for each number three probabilities that the bound holds.
 
-    There are three lists of probabilities: for k trees, for the best number of trees, and for k trees as printed.
+    The first is for k trees, the second for the best number of trees, and the third for k trees as the paper prints it.
     """
     x = np.logspace(3, 11, 161).tolist()
     of_all = [[proof_probability(n, each, depth, d, parts, epsilon) for each in PROOF_TREES] for n in x]
@@ -201,7 +207,7 @@ def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[l
 
 
 def noisy() -> Shown:
-    """Draw the controls and return the chart of votes that are right: of independent trees, and of noisy trees."""
+    """Draw the controls and return the chart of how often votes are right, of independent trees and of noisy trees."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table
