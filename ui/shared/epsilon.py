@@ -13,7 +13,7 @@ from ui.shared.forests import EPSILONS
 from ui.shared.wording import plain
 
 LEAST: Final = 0.001
-MOST: Final = 25.0  # the largest ε of Nock and Henecka's experiments
+MOST: Final = 25.0  # largest ε in the experiments of Nock and Henecka
 SCALE: Final = (*EPSILONS, MOST)  # values of the slider; curves cover `EPSILONS`
 
 
@@ -37,7 +37,7 @@ DEPLOYMENTS: Final = (
     ),
     Deployment(9.98, "Israel, births of 2014", "a mother and her child", "https://arxiv.org/abs/2405.00267"),
 )
-# The ε and a text for each of these releases, for marks on a chart.
+# For each of these releases, its ε and the text of its mark on a chart.
 OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for known in DEPLOYMENTS)
 
 
@@ -58,7 +58,9 @@ def choose_epsilon(
     others: bool = True,
     messages: DeltaGenerator | None = None,
 ) -> float:
-    """Draw a slider of ε and a field for typing ε. A link may hold any ε that can be typed; other values are reported.
+    """Draw a slider of ε and a field for typing ε.
+
+    A link may hold any ε that can be typed. A message reports any other value.
 
     Parameters
     ----------
@@ -69,9 +71,9 @@ def choose_epsilon(
     others : bool
         Whether to show a button that lists the ε of known releases.
     messages : container of Streamlit, optional
-        Place for messages about an ε that is not possible. By default, they are below the slider.
+        Place of messages about an ε that is not possible. By default, it is below the slider.
     """
-    asked = st.query_params.get(key)  # read first: the slider removes a value from the link if its scale lacks it
+    asked = st.query_params.get(key)  # read first: the slider removes from the link a value that its scale lacks
     typed = _typed(asked)
     if typed is not None:
         _onto_scale(key, typed)
@@ -100,7 +102,7 @@ def choose_epsilon(
         epsilon = min(scale, key=lambda e: abs(e - float(epsilon)))
         state.TYPED(key).value = _shown(epsilon)
         with st.container(width=96):
-            # This is a text field, because in a field for numbers a browser would turn "0,4" into 04, which is 4.
+            # A text field, because in a number field some browsers turn a typed "0,4" into 04, which is 4.
             st.text_input(
                 "Type ε",
                 key=state.TYPED(key),
@@ -118,13 +120,13 @@ def choose_epsilon(
             f"The link asks for ε = {plain(other, 20)}, which is no number from {LEAST:g} to {MOST:g}. The page "
             f"shows ε = {epsilon:g}."
         )
-    if other := state.REFUSED(key).pop():  # shown once, because it does not matter on another page
+    if other := state.REFUSED(key).pop():  # shown once, because the message does not matter on another page
         below.caption(f"“{plain(other, 20)}” is no number from {LEAST:g} to {MOST:g}, so ε stays {epsilon:g}.")
     return epsilon
 
 
 def scale_of(key: str = state.EPSILON) -> tuple[float, ...]:
-    """Return the values of the slider, with the numbers that the user has typed."""
+    """Return the positions of the slider, including numbers that the user has typed."""
     return tuple(sorted({*SCALE, *_typed_before(key)}))
 
 
@@ -136,7 +138,7 @@ def put_epsilon(epsilon: float, key: str = state.EPSILON) -> None:
 
 
 def grid_with(epsilon: float) -> tuple[float, ...]:
-    """Return the ε of curves, with this ε added if the curves lack it.
+    """Return the values of ε for a curve: `EPSILONS`, and this ε if they lack it.
 
     >>> 4.0 in EPSILONS, 4.0 in grid_with(4.0), grid_with(1.0) == EPSILONS
     (False, True, True)
@@ -145,7 +147,7 @@ def grid_with(epsilon: float) -> tuple[float, ...]:
 
 
 def _typed(text: object) -> float | None:
-    """Return the ε that a text holds, rounded to the six digits that the page shows; None if the text holds none.
+    """Return the ε in a text, rounded to the six digits that the page shows; None if the text holds no possible ε.
 
     >>> _typed("0.4"), _typed(" 0,4 "), _typed("1.0000004")
     (0.4, 0.4, 1.0)
@@ -160,7 +162,7 @@ def _typed(text: object) -> float | None:
 
 
 def _nearest(text: str) -> float | None:
-    """Return the possible ε nearest to a number that is too small or too large; None if the text is no such number.
+    """Return the possible ε nearest to a number that is too small or too large; None if the text is no number.
 
     >>> _nearest("100"), _nearest("0"), _nearest("much"), _nearest("nan")
     (25.0, 0.001, None, None)
@@ -177,9 +179,9 @@ def _shown(epsilon: float) -> str:
 
 
 def _onto_scale(key: str, epsilon: float) -> None:
-    """Add a number to the scale, which keeps the last two added numbers.
+    """Add a number to the scale, which keeps the two numbers that were added last.
 
-    It keeps the earlier one because the slider may still be at that number when the new one comes.
+    The previous number is kept, because the slider may still be at this number when the new number is added.
     """
     if epsilon not in SCALE:
         before = [typed for typed in _typed_before(key) if typed != epsilon]
@@ -200,14 +202,14 @@ def _take_typed(key: str) -> None:
     text = state.TYPED(key).value.strip()
     if (value := _typed(text)) is not None:
         put_epsilon(value, key)
-    else:  # the field shows the slider's value again
+    else:  # the ε did not change, so the text field shows the slider's value again
         state.REFUSED(key).value = text
 
 
 def _others() -> None:
     """List known releases with the unit that their ε covers.
 
-    A unit may be a day of a person's data, or all of the data.
+    A unit is what an ε protects. It may be a day of a person's data, or all data of a person.
     """
     st.markdown("**What others chose** (marked on the chart)")
     for release in DEPLOYMENTS:
