@@ -1,4 +1,4 @@
-"""Learning curves of simulated releases: accuracy by number of rows at several ε, and the rows that an ε needs.
+"""Learning curves of simulated releases: accuracy by number of rows, and the rows that an accuracy needs at an ε.
 
 Up to the size of the table, the module simulates releases from parts of the table. For more rows, it extrapolates by a
 rule: r times the rows at ε give about the accuracy of the present rows at r ε. The reason is that with r times the

@@ -67,7 +67,7 @@ def exchange(learning: Learning, epsilon: float, smaller: float, least: float = 
         As in `Exchange`.
     least : float
         Numbers of rows at which the accuracy at `epsilon` is not above `least` are left out. Pass the accuracy of
-        guessing plus a margin for chance, because an accuracy that needs no rows cannot show what rows compensate.
+        guessing plus a margin for chance, because more rows do not help a forest that only guesses.
 
     Examples
     --------

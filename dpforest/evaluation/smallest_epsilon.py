@@ -235,12 +235,12 @@ class Answer:
 
     @property
     def is_sure(self) -> bool:
-        """Return whether the check of this ε has succeeded."""
+        """Whether the check of `epsilon` has succeeded."""
         return self.check is not None and self.check.is_sure
 
     @property
     def is_open(self) -> bool:
-        """Return whether the check of this ε needs more releases."""
+        """Whether the check of `epsilon` needs more releases."""
         return self.check is not None and not self.check.is_sure and not self.check.has_failed
 
 

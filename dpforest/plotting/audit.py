@@ -43,7 +43,7 @@ _FRAME = {"hovermode": "closest", "showlegend": True, "legend": _LEGEND, "margin
 
 
 def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Figure:
-    """Draw the flip rate of all rules by lead, and the floor, below which no ε-private rule can be.
+    """Draw the flip rate of all rules by lead, and the floor: the lowest flip rate of any rule with privacy loss ε.
 
     Parameters
     ----------

@@ -25,7 +25,9 @@ _FAILURE: Final = 0.001  # probability that a bound on beliefs fails if δ > 0
 
 
 class RatesByGroup(NamedTuple):
-    """Accuracy and error rates of the groups of a column. They are exact, so the guarantee of ε does not cover them.
+    """Accuracy and error rates of the groups of a column.
+
+    The rates are computed from raw rows, so the guarantee of a release does not cover them.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ SCALE = [[0, "#F2F5F7"], [1, PRIVATE]]
 
 
 def alpha_drawing(levels: Sequence[float], *, exact: bool) -> go.Figure:
-    """Draw a small chart of α against level. The line is dotted if the values are only an example."""
+    """Draw a small chart of α against level. If `exact` is False, the values are an example and the line is dotted."""
     fig = figure(96, hovermode="closest", margin={"l": 4, "r": 4, "t": 6, "b": 4})
     x = list(range(len(levels)))
     fig.add_scatter(

@@ -1,7 +1,7 @@
 """Figure of the spent budget, with a block for each query of a fit. A block is as wide as its cost.
 
-Blocks of sequential queries, whose costs add up, form a row. Blocks of parallel queries, each of which reads other
-rows, form a stack, because together they cost as much as one of them.
+Blocks of sequential queries, whose costs add up, form a row. Parallel queries read disjoint parts of the table, so
+together they cost as much as one of them. Their blocks form a stack.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ class SettingCurves:
     name: str
     values: Sequence[int]
     epsilons: np.ndarray
-    mean: np.ndarray  # (values, E)
+    mean: np.ndarray  # shape (number of values, number of ε)
 
 
 def multiples(panels: Sequence[SettingCurves], setting: str, scale: MeasureScale, *, columns: int) -> go.Figure:

@@ -86,7 +86,10 @@ def plans(which: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
 def depths(
     depth: Sequence[int], accuracy: Sequence[float], without_noise: Sequence[float], guessing: float, *, shown: bool
 ) -> go.Figure:
-    """Draw accuracy against depth: of a forest at one ε (hidden unless `shown`), without noise, and of guessing."""
+    """Draw accuracy against depth for a forest at one ε, for the same trees without noise, and for guessing.
+
+    If `shown` is False, the line of the forest at this ε is hidden.
+    """
     fig = lesson_figure(showlegend=True)
     places = list(range(len(depth)))
     fig.add_scatter(

@@ -17,7 +17,7 @@ from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, escape, figure,
 from dpforest.plotting.words import value_text
 from dpforest.tables.features import Feature, plural
 
-_POINTS = 48  # number of points of an effect on a numeric scale
+_POINTS = 48  # number of values of a numeric attribute at which its effect is drawn
 _TICKS = 4
 _MOST_VALUES = 24  # largest number of drawn values of a categorical attribute
 

@@ -10,7 +10,7 @@ from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, figure, number,
 from dpforest.tables.features import Feature
 from dpforest.trees.released_scale import CELLS
 
-_TICKS = 4  # number of parts of the scale between ticks
+_TICKS = 4  # number of equal parts into which ticks divide the axis
 
 
 def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | None) -> go.Figure:

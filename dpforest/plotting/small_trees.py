@@ -48,9 +48,9 @@ def small_trees(view: ForestView, codes: np.ndarray) -> dict[str, Any]:
 def _labels_and_scores(view: ForestView, leaves: np.ndarray) -> tuple[list[int], list[str]]:
     """Return the class that each leaf supports, and what it adds to the score of this class, as text.
 
-    Boosted trees may have one class each (`ForestView.class_of_tree`). Then a leaf with a positive value supports this
-    class, and a leaf with a negative value supports all other classes. The returned class of the latter is -1 unless
-    there is only one other class.
+    A boosted tree may belong to a class (`ForestView.class_of_tree`). Then a leaf with a positive value supports this
+    class, and a leaf with a negative value supports the other classes. For a negative value, the returned class is -1
+    if there is more than one other class.
     """
     if view.added is not None:
         scores = view.added.leaf_scores[leaves]

@@ -76,7 +76,7 @@ def promises_of(
     cells: list[tuple[int | None, int | None]],
     n_rows: int,
 ) -> dict[tuple, tuple[bool, float]]:
-    """Return for each ε and cell whether a release would be certified, and the privacy loss that it would state.
+    """Return for each ε and cell whether a release would be certified, and its privacy loss.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def promises_of(
     out, known = {}, dict[tuple, Fraction | None]()
     for depth, trees in cells:
         for epsilon in epsilons:
-            small = 1 if forest.mode == "certified" and trees is not None else trees  # the loss is the same
+            small = 1 if forest.mode == "certified" and trees is not None else trees  # one tree has the same loss
             if (key := (epsilon, depth, small)) not in known:
                 model = at_cell(forest, depth, small).set_params(domain=domain, epsilon=epsilon, random_state=None)
                 known[key] = model.preview(domain, n_rows)[0].loss

@@ -122,7 +122,7 @@ class FittedSimulation(Simulation):
         return rows.of_table(self.n_rows) if by_rule and self.n_rows != rows.n_counted else rows
 
     def _row(self, epsilon: float, place: int, cell: Cell, seed: int, rows: EncodedRows) -> Row:
-        """Return the figures of one fit."""
+        """Return the figures of one fit, with the keys of `Simulation.pieces`."""
         if math.isinf(epsilon):
             if cell not in self._without_noise or self._has_structure_seed:
                 model = self._model(epsilon, cell, seed)

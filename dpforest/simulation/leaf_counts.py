@@ -1,8 +1,8 @@
 """Row counts in the leaves of random trees, for one forest or for many cells at once.
 
-A cell is a pair of a depth and a number of trees. If each row is routed once through the largest and deepest forest,
-the counts of all cells follow. First, a deep tree that is cut at depth d is the tree of depth d with the same seed.
-Second, the first trees of a large forest are a smaller forest.
+A cell is a pair of a depth and a number of trees. For many cells, each row is routed once through the largest and
+deepest forest. The leaves of this forest give the counts of all cells, for two reasons. First, a deep tree that is cut
+at depth d is the tree of depth d with the same seed. Second, the first trees of a large forest are a smaller forest.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class LeafCounts:
     place: np.ndarray
 
     def at(self, n_trees: int) -> np.ndarray:
-        """Return the index into `leaves` of the leaf of each held-out row, int (n_trees, n_test)."""
+        """Return the index into `leaves` of each held-out row's leaf in each of the first trees, (n_trees, n_test)."""
         return self.place
 
     def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

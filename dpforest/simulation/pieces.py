@@ -57,7 +57,9 @@ class Simulation:
         self.forest = clone(forest).set_params(domain=None)
         self.domain, self.split, self.n_jobs = domain, split, n_jobs
         self.n_rows = split.n_train + len(split.y_test) if n_rows is None else n_rows
-        self.positive = int(np.bincount(split.y_train, minlength=domain.n_classes).argmin())  # class for F1
+        self.positive = int(
+            np.bincount(split.y_train, minlength=domain.n_classes).argmin()
+        )  # F1 measures the rarest class
 
     def check(self, epsilons: Sequence[float]) -> None:
         """Raise ValueError if a release cannot be planned. Call this before any release is simulated."""

@@ -134,7 +134,7 @@ class RandomSimulation(Simulation):
 
     def _streamed(self, epsilons: Sequence[float], seed: int) -> Iterator[list[Row]]:
         plans = {epsilon: self.structures.prepare(epsilon, seed) for epsilon in epsilons}
-        groups: dict[tuple, list[float]] = {}  # each group of budgets has the same trees and counts
+        groups: dict[tuple, list[float]] = {}  # budgets with the same trees and counts
         for epsilon, plan in plans.items():
             groups.setdefault(_counted_by(*plan), []).append(epsilon)
         yield []

@@ -293,7 +293,7 @@ def one_repeat(
 ) -> list[Row]:
     """Return all rows of `Simulation.pieces` as one list.
 
-    A sweep can run this function in another process, because a function without state can be sent there.
+    `surface` can run this function in another process, because a module-level function can be pickled.
 
     Parameters
     ----------

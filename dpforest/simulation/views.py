@@ -140,7 +140,7 @@ class ForestView:
 
     @cached_property
     def gap(self) -> np.ndarray:
-        """Lead of the winner in each leaf, (n_leaves,): the most evidence of a class minus the second most.
+        """Lead of the strongest class in each leaf, (n_leaves,): its evidence minus that of the second strongest class.
 
         Evidence is a number of rows, a number of persons (with a unit), or a sum of weights (boosted trees).
         """

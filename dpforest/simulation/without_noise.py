@@ -1,6 +1,6 @@
-"""The scale of a forest without noise, for the forest without privacy that simulated releases are compared with.
+"""The scale of a forest without noise. Simulated releases are compared with this forest.
 
-A scale is a distribution function of each numeric attribute, from which thresholds are drawn.
+A scale has a distribution function for each numeric attribute, from which trees draw their thresholds.
 """
 
 from fractions import Fraction
@@ -28,5 +28,5 @@ def exact_scale(estimator: ForestClassifier, cells: np.ndarray) -> ReleasedScale
     """
     if estimator.mode != "certified" or estimator.scale_share == "public" or not len(cells):
         return None
-    prior = Fraction(1)  # one row in each cell, so that no cell has probability 0
+    prior = Fraction(1)  # each cell counts as if it had one more row, so that no cell has probability 0
     return scale_from(nested(cells), prior).mixed(estimator.scale_rule.public_weight)

@@ -312,7 +312,7 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
             look_up()
             yield jobs[0].name, False
             continue
-        job, n = claimed or _missing(jobs)  # after this while, this thread computes a piece that another one computes
+        job, n = claimed or _missing(jobs)  # after the wait, compute a piece although another thread computes it too
         with closing(job.make_here(n, interactive=n == 0)) as steps:
             for _ in steps:
                 yield job.name, True

@@ -72,7 +72,8 @@ class Line:
     def forest(self) -> tuple:
         """Everything that the releases of the line depend on, except the table and ε."""
         parameters = {**self.settings.estimator().get_params(), "epsilon": None}
-        if parameters.get("alpha", 0.0) is None:  # on Compare the estimator chooses α; Explore sets the same α
+        # Compare leaves α to the estimator, and Explore sets the same α itself. Both pages must get the same key.
+        if parameters.get("alpha", 0.0) is None:
             parameters["alpha"] = 0.0 if self.settings.certified else "published"
         return self.settings.kind, tuple(sorted(parameters.items())), self.depths, self.trees
 
