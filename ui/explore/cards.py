@@ -45,8 +45,8 @@ class Card:
     columns : tuple of str
         Names of the columns.
     state : {"open", "ready", "left out"}
-        State of the columns: "open" (the user must still confirm a part that was read from the rows), "ready" (each
-        part has a source), or "left out" (no forest learns from the columns).
+        State of the columns. They are "open" while the user must confirm a part that was read from the rows, and
+        "ready" when each part has a source. No forest learns from columns that are "left out".
     """
 
     title: str

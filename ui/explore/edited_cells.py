@@ -1,4 +1,7 @@
-"""Cells of the editor of the domain, and the parameters of an attribute that a cell changes. No Streamlit here."""
+"""Cells of the editor of the domain, and the parameters of an attribute that a cell changes.
+
+This module does not use Streamlit.
+"""
 
 from __future__ import annotations
 

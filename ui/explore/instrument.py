@@ -4,7 +4,7 @@ The sliders are part of a component, whose JavaScript is in `front_end`. When th
 sends the new value to Python, and `_take` puts it into the Streamlit controls under *Exact values*. Links, reloads and
 tests use these controls, so the page also works without the component.
 
-A line is the accuracy against ε at one position of the other sliders.
+A line is the curve of accuracy against ε for one depth, one number of trees and one α.
 """
 
 from __future__ import annotations

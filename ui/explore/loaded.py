@@ -165,8 +165,8 @@ def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> F
     Raises
     ------
     DomainError
-        If the kind would change although `other_kinds` is False, if a source is not valid, or if the entry states a
-        source without values for an attribute whose current values were read from the rows.
+        If the kind would change although `other_kinds` is False, or if a source is not valid. Also if the entry states
+        a source but no values, and the current values were read from the rows.
     """
     kind = entry.kind or _kind_by_values(entry) or old.kind
     if kind != old.kind and not other_kinds:

@@ -79,5 +79,5 @@ def _renamed(view: ForestView, key: str, classes: tuple[str, ...]) -> ForestView
 
 
 def _has_story(table: Table) -> bool:
-    """Whether a table is bundled and has its default label."""
+    """Return whether a table is bundled and has its default label."""
     return not table.uploaded and table.key in _STORIES and table.label == bundled(table.key).label

@@ -237,7 +237,7 @@ def _root_chart(n: int, edge: float, epsilon: float) -> go.Figure:
 
 
 def _bounds(x: Sequence[float] | np.ndarray, curves: dict[str, list[float]], rule: str) -> list[FormulaCurve]:
-    """Return the curves of the bound by both rules (as printed, and as derived here). The chosen rule comes first."""
+    """Return the curve of the bound by each rule: as printed, and as derived here. The chosen rule comes first."""
     rules = sorted(curves, key=lambda name: name != rule)
     return [FormulaCurve(x, curves[name], f"bound, {name}", dash) for dash, name in enumerate(rules)]
 

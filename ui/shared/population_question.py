@@ -41,7 +41,7 @@ class ChosenPopulation:
     is_new: bool
 
     def account(self) -> PopulationAccount:
-        """Return the account that books the release. Before, add the population to the book, or change it there."""
+        """Return the account that books the release, after adding or changing the population in the book."""
         name, rows = self.population.name, self.population.rows_per_person
         if self.is_new:
             self.book.add_population(name, cap=self.population.cap, rows_per_person=rows)

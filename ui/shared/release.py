@@ -354,7 +354,7 @@ def _each_row_a_person(table: Table) -> bool:
 
 
 def _which_rows(table: Table) -> str:
-    """Return sentences about the unit of privacy and about left-out rows. Empty if there are neither."""
+    """Return a sentence about the unit of privacy, and one about left-out rows; empty if neither applies."""
     words, out = "", len(table.frame) - tables.n_labeled(table)
     if table.domain.unit is not None:
         words = f" All rows with the same **{plain(table.domain.unit, 40)}** are one person."

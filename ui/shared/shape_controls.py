@@ -36,8 +36,8 @@ class Shape:
     by_rule : bool
         Whether the rule sets the depth and the number of trees.
     starts : (int, int)
-        Depth and number of trees to start from when the user turns the rule off by moving one slider: the other slider
-        then takes its value from here.
+        Depth and number of trees. When a move of one slider turns the rule off, the other slider is set to its number
+        here.
     """
 
     depth: int
