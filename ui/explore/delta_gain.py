@@ -1,4 +1,4 @@
-"""The effect of δ: the accuracy of the same forest at the same ε with the other of two values of δ, 0 and 10⁻⁶."""
+"""The effect of δ: a release is simulated at the same ε with δ = 0 if the page has δ = 10⁻⁶, or vice versa."""
 
 from __future__ import annotations
 
