@@ -70,6 +70,7 @@ def test_the_wheel_has_no_tests_and_no_measurements(installed):
     (wheel,) = installed.parent.glob("*.whl")
     files = [Path(name) for name in zipfile.ZipFile(wheel).namelist()]
     assert {path.parts[0].split("-")[0] for path in files} == {"dpforest"}
+    assert {"dpforest/py.typed", "dpforest/plotting/board_report.html.j2"} <= {path.as_posix() for path in files}
     assert not {part for path in files for part in path.parts} & {"tests", "bench", "__pycache__"}
     assert "dpforest = dpforest.__main__:main" in next(installed.glob("*.dist-info/entry_points.txt")).read_text()
 

@@ -4,8 +4,6 @@ import dataclasses
 import math
 import re
 import shutil
-import tomllib
-from fnmatch import fnmatch
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
@@ -262,15 +260,6 @@ def test_no_text_is_taken_for_html_or_for_a_template(text, reasons):
     assert read.tags == Read(render(plain)).tags
     for name in (*names, "mechanism"):
         assert " ".join(f"{text} {name}".split()) in read.text
-
-
-def test_the_template_is_a_part_of_the_package():
-    home = Path(__file__).parents[2]
-    setuptools = tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-    files = [file.name for file in (home / "dpforest" / "plotting").iterdir() if file.suffix == ".j2"]
-    assert files
-    for file in files:
-        assert any(fnmatch(file, pattern) for pattern in setuptools["package-data"]["dpforest.plotting"])
 
 
 def test_rates_by_group_are_marked_as_not_covered():
