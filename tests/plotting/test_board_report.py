@@ -6,7 +6,6 @@ import re
 import shutil
 from fractions import Fraction
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
