@@ -285,8 +285,12 @@ function smallTrees(svg, title, data) {
   function tally(counts) {
     const total = counts.reduce((sum, count) => sum + count, 0);
     const order = [...counts.keys()].filter((label) => counts[label]).sort((a, b) => counts[b] - counts[a]);
+    const name = (label) => {
+      const word = fitted(data.tree.classes[label], 150);
+      return /^[\d.]/.test(word) ? `“${word}”` : word; // a number of votes stands before the name
+    };
     const words = order.slice(0, 3).map((label, place) =>
-      `${counts[label]}${place ? "" : ` of ${total}`} ${fitted(data.tree.classes[label], 150)}`);
+      `${counts[label]}${place ? "" : ` of ${total}`} ${name(label)}`);
     return `${words.join(", ")}${order.length > 3 ? ", …" : ""}`;
   }
 }

@@ -136,8 +136,9 @@ function drawAll(state) {
   const same = data.sameAlpha[at.alpha];
   state.inputs.alpha.why.textContent = same ? `is right on the same records as “${same}”` : data.alpha.why;
   if (data.tree) {
-    const isAway = at.epsilon !== data.epsilon.value;
-    state.tree.note.textContent = isAway ? data.words.treeAway : "";
+    const isDeeper = !data.byRule && at.depth > data.depth.value; // the server has not sent the deeper tree yet
+    const place = at.epsilon !== data.epsilon.value ? data.words.treeAway : "";
+    state.tree.note.textContent = isDeeper ? `(the tree of depth ${data.depth.value})` : place;
   }
 }
 

@@ -39,8 +39,13 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
 @media (min-width: 1100px) and (max-height: 760px) {
   .st-key-instrument_place {min-height: 22rem}
 }
-@media (min-width: 641px) {
+@media (min-width: 769px) {
   [data-testid=stMainBlockContainer] {padding-top: 1.4rem}
+}
+@media (max-width: 768px) {
+  [data-testid=stMainBlockContainer] {padding-top: 3.6rem}
+}
+@media (min-width: 641px) {
   .st-key-asked {min-height: 4.25rem}
   [data-testid=stHeader] {background: transparent}
   [data-testid=stHeader], [data-testid=stHeader] * {pointer-events: none}
@@ -55,7 +60,6 @@ a[href]:focus-visible {outline: 2px solid light-dark(#005F94, #7CC3EC) !importan
   [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {gap: 0.6rem}
 }
 @media (max-width: 640px) {
-  [data-testid=stMainBlockContainer] {padding-top: 3.6rem}
   .st-key-instrument_place {min-height: 47.8rem}
   .st-key-asked [data-testid=stHorizontalBlock] {display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem}
   .st-key-asked [data-testid=stColumn] {width: auto; min-width: 0}
