@@ -1,12 +1,13 @@
 """Accuracy of every forest: `python bench/accuracy.py [--data DIR ...] [--name after]`.
 
-The program fits every estimator with default settings, certified and as published, on every table, at every ε, on the
-same splits. It writes one row for each fit into bench/accuracy-NAME.csv.gz; `bench/accuracy_report.py` writes
-docs/ACCURACY.md from such files. A full run takes about an hour on two cores. Boosters and other people's classifiers
-(`accuracy_peers.py`) are fitted only if `--forests` names them. This program is not part of the tests.
+The program fits every estimator with default settings, in its certified and its published mode, on every table and at
+every ε. All estimators get the same training and test rows. The program writes one row for each fit into
+bench/accuracy-NAME.csv.gz, and `bench/accuracy_report.py` writes docs/ACCURACY.md from these files. A full run takes
+about an hour on two cores. Boosters and other people's classifiers (`accuracy_peers.py`) are fitted only if `--forests`
+names them. This program is not part of the tests.
 
-A folder of other tables must have a catalog.json like that of data/. With `--wide`, the program also makes each fit
-with every numeric range a hundred times as wide.
+`--data` names the folders of the tables (default: data/). Each folder has a catalog.json like that of data/. With
+`--wide`, the program repeats each fit with every numeric range a hundred times as wide.
 """
 
 import argparse
@@ -135,7 +136,10 @@ def run(
     epsilons: tuple[float, ...] = EPSILONS,
     go_on: bool = False,
 ) -> pd.DataFrame:
-    """Make all fits, seed by seed over all tables. Save them every `PAUSE` seconds, so a stopped run can continue."""
+    """Make all fits: all tables with the first seed, then with the next seed.
+
+    The rows are saved every `PAUSE` seconds, so that a stopped run can continue.
+    """
     path = ROOT / "bench" / f"accuracy-{name}.csv.gz"
     kept = pd.read_csv(path) if go_on and path.exists() else pd.DataFrame(columns=[*_KEY, "epsilon"])
     done = set(kept[[*_KEY, "epsilon"]].itertuples(index=False, name=None))
@@ -160,14 +164,14 @@ def run(
 
 
 def keep(rows: list[dict], path: Path) -> None:
-    """Write the rows in one step, so that a stopped run leaves the old or the new file. Equal rows give equal bytes."""
+    """Write the rows to a new file that then replaces the old file. A stopped run thus leaves one complete file."""
     new = path.with_suffix(".new")
     pd.DataFrame(rows).to_csv(new, index=False, float_format="%.5g", compression={"method": "gzip", "mtime": 0})
     new.replace(path)
 
 
 def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the mean over tables of the mean over seeds, and its standard error over seeds."""
+    """Average a metric over seeds, then over tables. Return this mean, and its standard error due to the seeds."""
     tables = frame.groupby(["wide", "mode", "forest", "epsilon", "table"])[metric].agg(["mean", "var", "count"])
     tables["error"] = tables["var"] / tables["count"]
     groups = tables.groupby(["wide", "mode", "forest", "epsilon"])
@@ -175,9 +179,10 @@ def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the certified cases in which AUC falls by more than .02 plus three standard errors as ε grows.
+    """Return each pair of ε between which the AUC of a certified forest drops, although the larger ε allows more.
 
-    Only binary tables of at least 1,000 rows, of which 800 are training rows, are considered.
+    A drop counts if it exceeds .02 plus three standard errors. Only tables with two classes and at least 800 training
+    rows (1,000 rows in all) are considered.
     """
     binary = frame[(frame["mode"] == "certified") & (frame["classes"] == 2) & (frame["rows"] >= 800) & ~frame["wide"]]
     means = binary.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()

@@ -7,16 +7,16 @@ from accuracy_peers import NOT_PRIVATE, PEERS
 
 TITLES = {"accuracy": "Accuracy", "auc": "AUC", "log_loss": "Log-loss", "calibration": "Calibration error"}
 SHOWN = (0.1, 1.0, 10.0)  # ε in the table of single data sets
-# Bundled tables on which the booster's rule was fitted.
+# Bundled tables on which the rule for the booster's default settings was chosen.
 _FITTED_ON = ("adult", "breast_wisconsin", "car", "cmc", "mushroom", "pendigits")
 _RIVALS = [name for name in PEERS if name not in NOT_PRIVATE]
 _WEAK, _PURE = "booster, δ = 1e-6", "booster, δ = 0"
-_EVEN = 0.002  # means within this distance count as equal
+_EVEN = 0.002  # two means count as equal if they differ by at most this much
 
 # AUC of S-BDT by ε, from a table of its paper (arXiv 2309.12041). The authors chose the settings by test AUC.
 S_BDT = {0.01: 0.787, 0.02: 0.831, 0.03: 0.849, 0.1: 0.876, 0.5: 0.893}
-# Trees of depth 4, mean and standard error over five folds: tables VI and VII of the appendix in
-# github.com/tudelft-cda-lab/PrivaTree at c3d33ae. The table for ε = 0.1 is in the paper only, and not copied here.
+# Accuracy of trees of depth 4: mean and standard error over five folds. The figures are from tables VI and VII of the
+# appendix in github.com/tudelft-cda-lab/PrivaTree at c3d33ae. Only the paper has a table for ε = 0.1; it is left out.
 PRIVATREE = {
     "breast_wisconsin": {
         "PrivaTree": {0.01: (0.673, 0.086), 1.0: (0.939, 0.007)},
@@ -42,9 +42,9 @@ def section(peers: pd.DataFrame, protocols: pd.DataFrame) -> list[str]:
 
 
 def _complete_seeds(peers: pd.DataFrame) -> pd.DataFrame:
-    """Drop each seed that lacks some table, which happens if a run was stopped.
+    """Drop each seed for which some table was not measured, because the run was stopped.
 
-    Then drop forests with only one seed, because their standard error is unknown.
+    Then drop each forest with only one seed left, because its standard error is unknown.
     """
     tables = peers.groupby(["forest", "epsilon", "seed"])["table"].transform("nunique")
     complete = peers[tables == peers["table"].nunique()]
@@ -77,7 +77,10 @@ def _peers(peers: pd.DataFrame) -> list[str]:
 
 
 def _gains(peers: pd.DataFrame, forest: str, rival: str, epsilon: float, metric: str) -> pd.Series:
-    """Return by how much a forest beats a rival on each table; 0 for at most .002 or two standard errors."""
+    """Return by how much a forest beats a rival on each table.
+
+    A difference counts as 0 if it is at most `_EVEN` or at most two standard errors.
+    """
     scores = peers[peers["epsilon"] == epsilon].groupby(["forest", "table"])[metric].agg(["mean", "sem"])
     mine, other = scores.loc[forest], scores.loc[rival]
     gain = (mine["mean"] - other["mean"]) * (-1 if metric in ("log_loss", "calibration") else 1)

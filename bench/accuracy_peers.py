@@ -1,9 +1,10 @@
-"""Other people's classifiers, wrapped for `bench/accuracy.py`: their constructors take ε, a domain and a seed, as ours.
+"""Other people's classifiers, wrapped for `bench/accuracy.py`. Their constructors take ε, a domain and a seed, as ours.
 
-DP-EBM gets the public bounds, and the categories in the order of their texts (which it calls "nominal"). A public rule
-reads the cells first. A number outside of its bounds moves to the nearest bound. A missing number becomes the middle of
-the bounds, because DP-EBM accepts no missing numbers. A missing category becomes a category. DP-EBM still reads two
-things from the rows, because it has no parameters for them: which categories get a bin, and the number of rows.
+DP-EBM (the private boosting machine of interpret-core) gets the public bounds, and the categories in alphabetical order
+(which it calls "nominal"). Before that, the public domain cleans the cells. A number outside of its bounds moves to the
+nearest bound. A missing number becomes the middle of the bounds, because DP-EBM accepts no missing numbers. A missing
+category becomes a separate category. DP-EBM still reads two things from the rows, because it has no parameters for
+them: which categories get a bin, and the number of rows.
 """
 
 import atexit
@@ -26,7 +27,7 @@ _EBM = "DPExplainableBoosting"
 
 @functools.cache
 def _worker() -> subprocess.Popen:
-    """Return the process that makes all fits."""
+    """Return the process that makes all fits of DP-EBM."""
     if not make_peer(_EBM):
         raise RuntimeError("bench/peers.sh interpret failed; its message is above")
     command = [python_of(_EBM), HERE / "ebm_worker.py"]
@@ -45,7 +46,7 @@ def _ask(do: str, **command: Any) -> Any:
 
 
 def _column(feature: Feature, cells: pd.Series) -> np.ndarray:
-    """Return a column as numbers (NaN if missing) or texts, read by the public domain."""
+    """Return a column as numbers (NaN if missing) or texts, after the public domain has cleaned its cells."""
     if feature.kind == "numeric":
         return np.clip(pd.to_numeric(cells).to_numpy(float, na_value=np.nan), feature.low, feature.high)
     known = set(feature.categories)

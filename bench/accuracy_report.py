@@ -1,7 +1,7 @@
 """Write docs/ACCURACY.md from the files of bench/accuracy.py: `python bench/accuracy_report.py`.
 
-Reads accuracy-before.csv.gz and accuracy-after.csv.gz in bench/ and, if they exist, accuracy-published.csv.gz,
-accuracy-booster.csv.gz, accuracy-peers.csv.gz, protocols.csv.gz and persons.csv.
+The program reads accuracy-before.csv.gz and accuracy-after.csv.gz in bench/. If they exist, it also reads
+accuracy-published.csv.gz, accuracy-booster.csv.gz, accuracy-peers.csv.gz, protocols.csv.gz and persons.csv.
 """
 
 import sys
@@ -164,7 +164,7 @@ def _against_published(published: pd.DataFrame, after: pd.DataFrame, bundled: se
 
 
 def _losses(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
-    """Return lines on single tables where the new defaults are worse by more than chance."""
+    """Return lines about each table on which the new defaults are worse than the old ones by more than chance."""
     old, new = _by_table(before), _by_table(after)
     gain, se = new["mean"] - old["mean"], np.hypot(new["sem"], old["sem"])
     lost = gain[(gain < -_LOSS) & (gain < -2 * se)].sort_values()
@@ -187,7 +187,7 @@ def _losses(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
 
 
 def _ranking(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
-    """Return lines on tables where AUC falls as ε grows."""
+    """Return lines about the tables on which AUC falls as ε grows."""
     lines = [
         "## Does AUC fall as ε grows?",
         "",

@@ -19,7 +19,7 @@ TABLES = ("adult", "ionosphere", "mushroom", "chess_kr_vs_kp", "breast_wisconsin
 ALPHAS = (0.0, 0.1, 0.3, 1.0, "schedule", "noisy", "carried")
 EPSILONS = (0.1, 1.0, 10.0)
 SEEDS = 5
-BOUND = 50_000  # public bound on the number of rows; if α is high, the noise grows with the square root of this bound
+BOUND = 50_000  # public bound on the number of rows; for large α, the noise grows with the square root of this bound
 
 
 def main() -> None:

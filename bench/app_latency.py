@@ -1,8 +1,9 @@
-"""Time from the release of a slider to the new chart, in headless Chromium; a suite of `run.py`, or by itself.
+"""Time from the release of a slider to the new chart, in headless Chromium.
 
-The program starts the app on port 8598, opens Adult with 100 trees, and presses an arrow key on a slider. The clock
-starts when the key is released, and stops when the page shows another curve; the page measures both times. Each move of
-depth or trees is to a setting that the server has not computed before. This program is not part of the tests.
+This is a suite of `run.py`, and also a program. It starts the app on port 8598, opens the table Adult with 100 trees,
+and presses an arrow key on a slider. The clock starts when the key is released, and stops when the page shows another
+curve. A script in the page takes both times. Each move of depth or trees is to a setting that the server has not
+computed before. This program is not part of the tests.
 """
 
 import os
@@ -49,7 +50,7 @@ WATCH = """() => {
 
 @contextmanager
 def app() -> Iterator[None]:
-    """Run `streamlit run app.py` until the block ends."""
+    """Run `streamlit run app.py` until the `with` block ends."""
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(PORT)]
     command += ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
     process = subprocess.Popen(
@@ -89,7 +90,7 @@ def settle(page: Page) -> None:
 
 
 def press(page: Page, slider: str, key: str, *, wait: bool = True) -> float:
-    """Press a key on a slider, and return the seconds from the release of the key to another curve."""
+    """Press a key on a slider, and return the seconds from the release of the key to the new curve."""
     handle = page.get_by_role("slider", name=slider)
     handle.focus()
     page.evaluate(WATCH)
@@ -101,7 +102,7 @@ def press(page: Page, slider: str, key: str, *, wait: bool = True) -> float:
 
 
 def move_sliders(page: Page, results: Results, rounds: int) -> None:
-    """Move ε back and forth, and depth and trees through settings that are new to the server, for both forests."""
+    """Time moves of three sliders for two forests: ε back and forth, depth and trees to settings new to the server."""
     open_page(page, eps="0.3")
     press(page, EPSILON, "ArrowRight")
     for i in range(2 * rounds):
@@ -117,14 +118,14 @@ def move_sliders(page: Page, results: Results, rounds: int) -> None:
 
 
 def hurry(page: Page, results: Results, rounds: int) -> None:
-    """Move depth again and again while the chart is still being refined."""
+    """Time moves of the depth that are made while the server still refines the chart of the last move."""
     open_page(page, depth=2, mode="as published")
     for _ in range(min(rounds, 6)):
         results.add("depth while refining, as published", press(page, "Depth", "ArrowRight", wait=False))
 
 
 def app_latency(results: Results, folder: Path, effort: Effort) -> None:
-    """Run the suite: Adult with 100 trees, with the app warm."""
+    """Run the suite on the table Adult with 100 trees, on a server that has already drawn the page."""
     with app(), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1400, "height": 1000})

@@ -14,9 +14,9 @@ THREADS = {"OMP_NUM_THREADS": "2"}  # scikit-learn's boosting reads its number o
 
 
 def booster(results: Results, folder: Path, effort: Effort) -> None:
-    """Compare with peers at 45,000 rows, and fit a million rows (fewer if quick).
+    """Compare the booster with its peers on 45,000 rows, then fit the booster on a million rows (fewer if quick).
 
-    The tables have 14 features, the noise is exact, and ε is 1.
+    The tables have 14 features, the noise comes from the exact samplers, and ε is 1.
     """
     for n, most, peers in ((MIDDLE, 1, True), (effort.large, 10, False)):
         contenders = [*BOOSTERS, *([BY_HIST] if peers else [])]

@@ -1,9 +1,10 @@
-"""Time from the command to the first chart in a browser, with nothing compiled; a suite of `run.py`, or by itself.
+"""Time from the command that starts the app to the first chart in a browser, with no code compiled before.
 
-Each round copies the project without the files that Python and numba have compiled, starts the app there, and opens it
-in a running Chromium as soon as the port answers. It then starts the same folder again (a warm restart), and opens it
-for a second visitor. It measures when the port answers, when the page requests its first run, and when the curve is
-drawn. It is not part of the tests.
+This is a suite of `run.py`, and also a program. Each round copies the project without the files that Python and numba
+have compiled. It starts the app in the copy, and opens the app in a running Chromium once the port answers. The round
+then starts the app in the same copy again (a warm restart), and opens it for a second visitor. The program measures
+when the port answers, when the page requests its first run, and when the curve is drawn. This program is not part of
+the tests.
 """
 
 import os
@@ -29,7 +30,7 @@ CURVE = "[data-testid=stMain] .js-plotly-plot .scatterlayer path"
 
 
 def copy_of_project(folder: Path) -> Path:
-    """Copy all files that git tracks or would track. Compiled code is not among them."""
+    """Copy all files that git tracks or would track. Git ignores compiled code, so the copy has none."""
     files = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     names = subprocess.run(files, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     for name in filter(None, names):

@@ -1,6 +1,7 @@
-"""The contenders: our forests and the peers. Constants hold numbers of trees, depths and ε that several contenders use.
+"""The contenders of the benchmark: our forests, and the classifiers of other packages (the peers).
 
-Functions import the packages that they need, because no single environment has all packages.
+The constants hold the settings that several contenders share. Each function imports the packages that it needs, because
+no single environment has all packages.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ TREES = 100
 DEPTH = 10
 EPSILON = 1.0
 
-# Number and depth of boosted trees, and number of bins of each feature.
+# Of gradient boosting: number of trees, depth of each tree, and number of bins of each feature.
 ROUNDS = 20
 ROUND_DEPTH = 6
 BINS = 50
@@ -21,7 +22,10 @@ Bounds = tuple[np.ndarray, np.ndarray]
 
 
 def public_domain(bounds: Bounds) -> Any:
-    """Return the domain of our forests: numeric features in public bounds (which peers also get), classes 0 and 1."""
+    """Return the domain of our forests: numeric features with public bounds, and the classes 0 and 1.
+
+    The peers get the same bounds.
+    """
     from dpforest import Domain, Feature
 
     known = {"source": "documented", "source_note": "synthetic"}
@@ -145,7 +149,7 @@ def _extra_trees(bounds: Bounds, n_jobs: int) -> Any:
     return ExtraTreesClassifier(n_estimators=TREES, max_depth=DEPTH, max_features=1, bootstrap=False, n_jobs=n_jobs)
 
 
-# From the name of a contender to a function that takes (bounds, n_jobs) and returns an unfitted estimator.
+# Each name of a contender has a function that takes (bounds, n_jobs) and returns an unfitted estimator.
 CONTENDERS: dict[str, Callable] = {
     "labels": _labels("independent", None),  # MajorityLabelForestClassifier, each row in one tree, as in diffprivlib
     "labels demo": _labels("independent", 0),

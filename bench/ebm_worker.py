@@ -1,10 +1,13 @@
-"""DP-EBM in the environment that `peers.sh interpret` makes. It reads pickled commands on stdin and answers on stdout.
+"""A process that fits DP-EBM, the private boosting machine of interpret-core, for `bench/accuracy_peers.py`.
+
+It runs in the environment that `peers.sh interpret` makes, reads pickled commands on stdin, and answers on stdout:
 
     {"do": "fit", "X": columns, "y": codes, ...}    -> None
     {"do": "shares", "X": columns}                  -> float array of shape (n, n_classes)
 
-X is a list of columns of numbers or texts. interpret-core fits only two classes. With more classes, there is a model of
-each class against all others, and all models together have the guarantee of one model (`budget_of_model`).
+X is a list of columns of numbers or texts. interpret-core fits only two classes. With more classes, the process fits
+one model for each class, which separates this class from all others. All models together have the guarantee that a
+single model has at ε (`budget_of_model`).
 """
 
 import math
@@ -19,13 +22,14 @@ from interpret.privacy import DPExplainableBoostingClassifier
 from interpret.utils._privacy import calc_gdp_noise_multi, delta_eps_mu
 from scipy.optimize import brentq
 
-BINS = 0.1  # share of ε for the bins, interpret's default
+BINS = 0.1  # share of ε that pays for the bins of the features; this is interpret's default
 
 
 def budget_of_model(n, epsilon, delta):
-    """Return the ε that each of n models gets, and the share of this ε for bins.
+    """Return the ε that each of n models gets, and the share of this ε that pays for bins.
 
-    All n models together then have the μ of a single model with ε, both for bins and for steps.
+    interpret-core spends ε on bins and on boosting steps, and measures each by the parameter μ of Gaussian differential
+    privacy. With the returned values, n models together have the same two μ as a single model with `epsilon`.
 
     >>> budget_of_model(1, 1.0, 1e-6)
     (1.0, 0.1)

@@ -1,6 +1,7 @@
-"""Speed of the instrument while its sliders are dragged, in headless Chromium: `python bench/instrument.py [--quick]`.
+"""Speed of the instrument (the chart of Explore) while a user drags: `python bench/instrument.py [--quick]`.
 
-For each forest on three tables, the program drags ε, depth and trees over 85 positions, and prints:
+The program runs headless Chromium. For each forest on three tables, it drags the sliders of ε, depth and trees over 85
+positions, and prints:
 
 - *script*: milliseconds of JavaScript for each drawn frame (goal: 95 % of frames at most 8);
 - *frames*: milliseconds between two animation frames during the drag (goal: 95 % at most 33, with software rendering);
@@ -55,18 +56,18 @@ def drag(page: Page) -> tuple[list[float], list[float]]:
         page.mouse.down()
         page.evaluate(RECORD)
         for move in range(MOVES // len(movable) + 1):
-            share = abs(move / 10 % 2 - 1)  # from one end to the other and back
+            share = abs(move / 10 % 2 - 1)  # position on the slider, which moves from one end to the other and back
             page.mouse.move(box["x"] + 8 + share * (box["width"] - 16), middle)
         page.evaluate("window.recording = false")
         script += page.evaluate("window.instrumentFrames")
         intervals += page.evaluate("window.intervals")
-        page.mouse.move(box["x"] + 8 + value / maximum * (box["width"] - 16), middle)  # back, so that nothing changes
+        page.mouse.move(box["x"] + 8 + value / maximum * (box["width"] - 16), middle)  # back to the value of the start
         page.mouse.up()
     return script, intervals
 
 
 def report(what: str, page: Page, start: float) -> None:
-    """Print a line of measurements of a page that was opened at the time `start`."""
+    """Print a line of measurements of a page that the program opened at the time `start`."""
     page.wait_for_selector(PICTURE, timeout=300_000)
     first = time.perf_counter() - start
     page.wait_for_timeout(500)

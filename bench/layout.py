@@ -2,8 +2,8 @@
 
 For each page and each of three screens, the program prints:
 
-- *shift*: the cumulative layout shift until the page rests (the largest session window, as the Web Vital CLS is
-  defined; goal: at most 0.05). With `--sources`, also the parts of the page that moved;
+- *shift*: the cumulative layout shift until the page rests, by the definition of the Web Vital CLS (goal: at most
+  0.05). With `--sources`, the program also prints which parts of the page moved;
 - *sizes*: the font sizes of the visible text, in pixels, with the number of characters of each (goal: at most four).
 
 This program is not part of the tests.

@@ -1,19 +1,19 @@
 """Time of reruns for many users at once: `python bench/load.py [--sessions 30] [--every 10] [--minutes 30]
 [--page Audit] [--hostile] [--log FILE]`.
 
-The program starts the app in a process and opens it in many sessions, each over a separate websocket and with the
-messages of Streamlit's front end. Each session moves one control at a fixed interval: on Explore mostly ε, depth or
-trees, and now and then forest or label. The program measures two times:
+The program starts the app in a process and opens it in many sessions. Each session has a separate websocket, and sends
+the same messages as Streamlit's front end. Each session moves one control at a fixed interval: on Explore mostly ε,
+depth or trees, and sometimes forest or label. The program measures two times:
 
 - *rerun*: from sending the move until the new figures and their chart arrive; this is the time that a person waits;
-- *finished*: from sending the move until the script ends, with all refinements. The next move ends an unfinished run,
-  so this time is known only for some runs; the report states for how many.
+- *finished*: from sending the move until the script ends, with all refinements. A new move interrupts a run that has
+  not ended, so this time is known only for some runs. The report states for how many.
 
-If the figures of a session are missing when its next move is due, the session waits for them and moves late; the report
-counts such moves. The sessions run on the same machine as the server; the report states how much of the processors the
-sessions use. This program is not part of the tests.
+If the figures of a session have not arrived when its next move is due, the session waits for them and moves late. The
+report counts late moves. The sessions run on the same machine as the server, so the report states which share of the
+processors' time the sessions take. This program is not part of the tests.
 
-With `--hostile`, every session also sends, with each move, a choice that no select box of the page offers.
+With `--hostile`, every session adds to each move a choice that no select box of the page offers.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ from processes import ROOT
 from streamlit_client import Run, Tab
 
 TIMEOUT = 120  # seconds until a session counts as lost
-WARM_UP = 0.2  # share of the time, at the start, in which the growth of memory does not count
+WARM_UP = 0.2  # first part of the run, as a share of its time, in which growth of memory does not count
 GOAL = 1.0  # seconds, for the median rerun
 
-# Table and forest of each session: mostly the defaults, some other tables, and some forests that are fitted at each ε.
+# Tables and forests of the sessions. Most sessions have the defaults. Some have another table, and some have a forest
+# that the app must fit separately for each ε.
 PEOPLE = (
     *[("adult", "majority labels")] * 6,
     ("mushroom", "majority labels"),
@@ -95,7 +96,7 @@ class Person:
         data, forest = PEOPLE[number % len(PEOPLE)]
         self._rng = random.Random(number)
         self._tab = Tab(url, page, hostile=hostile) if page else Tab(url, hostile=hostile, data=data, forest=forest)
-        self._away: str | None = None  # control of `DETOURS` that is moved away for a while
+        self._away: str | None = None  # control of `DETOURS` that has been changed and must be changed back
 
     async def play(self, every: float, until: float, totals: Totals) -> None:
         tab = self._tab
@@ -206,7 +207,7 @@ def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
 
 
 def slope(memory: list[tuple[float, float]]) -> tuple[float, float]:
-    """Return the growth in MB over the time after warm-up, and per minute, by least squares."""
+    """Fit a line to the memory after the warm-up. Return its growth in MB over the whole time, and per minute."""
     warm = np.array([m for m in memory if m[0] >= WARM_UP * memory[-1][0]])
     if len(warm) < 3:
         return np.nan, np.nan

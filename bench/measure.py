@@ -1,13 +1,13 @@
-"""Results of a run: all samples, and the figures computed from the samples, with their goals."""
+"""Results of a run of the benchmark: all samples, and the figures computed from the samples, with their goals."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
-# Comparisons in goals.
+# How a goal compares a figure with its limit.
 AT_LEAST, AT_MOST = ">=", "<="
-CPU = "processor time, "  # prefix of samples of processor time, which other programs do not affect
+CPU = "processor time, "  # prefix of the names of processor times; other programs hardly affect such times
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ QUICK = Effort(routing_rows=100_000, small=30_000, large=200_000, rounds=3, slow
 
 @dataclass
 class Results:
-    """Samples by name, in the order of measurement, and figures."""
+    """The samples of each name, in the order of measurement, and the figures."""
 
     samples: dict[str, list[float]] = field(default_factory=dict)
     figures: list[dict[str, Any]] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Results:
 
 
 def interleave(results: Results, runs: dict[str, Callable[[], float]], rounds: int) -> None:
-    """Take a sample of each run in turn, `rounds` times. So a slow minute of the machine affects all runs alike."""
+    """Call all functions of `runs` in turn, `rounds` times. So a slow minute of the machine affects all of them."""
     for _ in range(rounds):
         for name, run in runs.items():
             results.add(name, run())

@@ -1,4 +1,4 @@
-"""Data larger than memory: forests fitted on a million to a hundred million rows, with one part in memory at a time."""
+"""Data larger than memory: a forest fitted on up to a hundred million rows, with one part in memory at a time."""
 
 import time
 from collections.abc import Iterator
@@ -40,10 +40,10 @@ def chunked(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def fit(n: int) -> dict[str, float]:
-    """Fit on n rows, and return the measurements.
+    """Fit a forest on n rows, and return the measurements.
 
-    These are the seconds of the fit, the seconds of it that generate the rows ("making"), the peak memory above that of
-    a warm process, and the accuracy.
+    There are four: the seconds of the fit, the part of these seconds that went into generating rows ("making"), the
+    peak memory above the memory before the fit, and the accuracy.
     """
     from dpforest import MajorityLabelForestClassifier
 
@@ -59,7 +59,7 @@ def fit(n: int) -> dict[str, float]:
 def chunks(n: int, making: list[float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield rows in chunks, and append to `making` the seconds that it took to generate each chunk.
 
-    Row i is always the same, because the generator is counter-based (Philox, Salmon et al. 2011).
+    Row i does not depend on n. The generator (Philox, Salmon et al. 2011) computes each number from its position.
     """
     for start in range(0, n, CHUNK_ROWS):
         began = time.perf_counter()

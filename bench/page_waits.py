@@ -1,10 +1,10 @@
-"""Waiting times on the pages, in headless Chromium; a suite of `run.py`, or by itself.
+"""Waiting times on the pages, in headless Chromium; a suite of `run.py`, and also a program.
 
-The program measures Choose ε and Compare on Adult for a visitor who comes from Explore with another table. The times
-start when the browser requests the page. They end at a first answer, at the checked answer, and at the end of the work
-(on Compare, possibly a pause). They include loading. The program also measures moves of a marker on each page, and the
-first curve of each forest on an uploaded table of 50,000 rows and 60 columns, which this program makes. Kernels are
-already compiled. This program is not part of the tests.
+First, a visitor who has seen another table on Explore opens the pages Choose ε and Compare with the table Adult. The
+clock starts when the browser requests the page, so the times include loading. It stops three times: at the first
+answer, at the checked answer, and when the server has finished or (on Compare) pauses. Second, the visitor moves a
+marker on each page. Third, the visitor uploads a table of 50,000 rows and 60 columns, which this program makes, and
+waits for the first curve of each forest. Kernels are already compiled. This program is not part of the tests.
 """
 
 import sys
@@ -67,7 +67,7 @@ def compare(page: Page, results: Results) -> None:
 
 
 def large_table(folder: Path) -> Path:
-    """Write a table of numbers. Two of the columns and noise determine the class."""
+    """Write a table of numbers, whose class depends on two of its columns and on noise."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.random((ROWS, COLUMNS)).round(4), columns=[f"x{j}" for j in range(COLUMNS)])
     table["class"] = np.where(table["x0"] + table["x1"] > 1 + 0.2 * rng.standard_normal(ROWS), "yes", "no")
@@ -76,7 +76,7 @@ def large_table(folder: Path) -> Path:
 
 
 def large(page: Page, results: Results) -> None:
-    """Measure the first curve of each kind of forest once the file is read."""
+    """Measure the time to the first curve of each kind of forest, after the app has read the uploaded file."""
     page.goto(f"{URL}/?data=upload+a+CSV&forest=JPW")
     with TemporaryDirectory() as folder:
         page.locator("input[type=file]").set_input_files(large_table(Path(folder)))

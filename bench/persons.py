@@ -1,12 +1,13 @@
 """Accuracy where persons have several rows: `python bench/persons.py` measures it, `--report` prints the table.
 
-In the bundled tables, each person has one row. Here each person in the training rows gets an identifier and several
-noisy copies of their row. Few persons get many copies. Held-out persons have one row, without noise. The program
-compares three ways to fit:
+In the bundled tables, each person has one row. Here, each training person gets an identifier, and several noisy copies
+replace the row. Few persons get many copies. Each test person has one row, without noise. The program compares three
+ways to fit:
 
-- *rows taken for persons*: the promise is wrong, because ε counts k times for a person with k rows;
+- *rows taken for persons*: each row is protected with ε. So a person with k rows is protected only with kε;
 - *weights*: the unit of privacy is the person (`Domain.unit`), and each person counts once;
-- *at most k rows*: at most k rows of each person are used, at ε/k, as one must do without a unit of privacy.
+- *at most k rows*: at most k rows of each person are used, and each row is protected with ε/k. So each person is
+  protected with ε, without a unit of privacy.
 """
 
 import sys
@@ -46,7 +47,10 @@ RESULTS = ROOT / "bench" / "persons.csv"
 
 
 def with_repeats(X: pd.DataFrame, y: pd.Series, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.Series]:
-    """Return noisy rows of each person. Their number is lognormal with median 2 and mean about 5, at most `MOST`."""
+    """Replace each person's row by noisy copies of it.
+
+    The number of copies is lognormal with median 2 and mean about 5, and at most `MOST`.
+    """
     n_rows = np.clip(np.rint(2 * np.exp(1.3 * rng.standard_normal(len(X)))), 1, MOST).astype(int)
     person = np.repeat(np.arange(len(X)), n_rows)
     rows = X.iloc[person].reset_index(drop=True)

@@ -1,8 +1,8 @@
-"""Time of prediction beside LightGBM, ONNX Runtime and Treelite: `python bench/prediction.py [--quick]`.
+"""Time of our predictions and those of LightGBM, ONNX Runtime and Treelite: `python bench/prediction.py [--quick]`.
 
-300,000 rows of 14 numbers pass 100 trees of depth 10, on one thread. The other programs predict with one model that
-LightGBM trained (`prediction_worker.py`). Our forests have as many trees of the same depth. All programs get a float32
-array, and take turns in each round. This program is not part of the tests.
+Each program predicts 300,000 rows of 14 numbers by 100 trees of depth 10, on one thread. LightGBM, ONNX Runtime and
+Treelite predict with the same model, which LightGBM trained (`prediction_worker.py`). All programs get a float32 array,
+and take turns in each round. This program is not part of the tests.
 """
 
 import pickle

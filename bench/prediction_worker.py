@@ -21,12 +21,12 @@ import treelite
 from onnxmltools.convert import convert_lightgbm
 from onnxmltools.convert.common.data_types import FloatTensorType
 
-onnxruntime.set_default_logger_severity(3)  # a warning about the shape of an output that nobody reads
+onnxruntime.set_default_logger_severity(3)  # hides a warning about the shape of an output that this program ignores
 
 
 class Worker:
     def fit(self, X, y, n_trees, depth):
-        """Train trees that are as full as the depth allows, and hand them to the other programs."""
+        """Train LightGBM's trees, as full as the depth allows, and convert them for ONNX Runtime and Treelite."""
         model = lightgbm.LGBMClassifier(
             n_estimators=n_trees, max_depth=depth, num_leaves=2**depth, min_child_samples=1, n_jobs=1, verbose=-1
         ).fit(X, y)

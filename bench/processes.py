@@ -1,4 +1,4 @@
-"""Worker processes of the benchmark. They stay alive, so that runs of all contenders can interleave."""
+"""Worker processes of the benchmark. They stay alive, so that the runs of all contenders can alternate."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def python_of(who: str) -> str:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return the environment of a process: one thread for libraries that would use more, and dpforest on the path."""
+    """Return the environment variables of a process: libraries use one thread, and Python can import dpforest."""
     return {**os.environ, **ONE_THREAD, "PYTHONPATH": str(ROOT), **more}
 
 

@@ -1,9 +1,10 @@
 """Tables and folds of two published comparisons: `python bench/protocols.py [--repetitions 10]`.
 
-S-BDT: the complete rows of Adult, stratified 5-fold, δ = 5e-8, AUC and accuracy. PrivaTree: the complete rows of
-breast-w and vote, stratified 5-fold, δ = 0, accuracy. Neither comparison publishes its folds, so our folds differ. Our
-domains are documented, while PrivaTree reads its bounds from its training rows. Our forests do not assume that the
-number of rows is public.
+The comparison of S-BDT reports AUC and accuracy on Adult at δ = 5e-8. The comparison of PrivaTree reports accuracy on
+breast-w and vote at δ = 0. Both papers use stratified five-fold cross-validation, on the rows without missing cells.
+Neither publishes its folds, so our folds differ. Our bounds come from the documentation of the tables, while PrivaTree
+reads its bounds from its training rows. Our forests do not assume that the number of rows is public.
+
 Each fit is a row of bench/protocols.csv.gz; `bench/accuracy_report.py` puts the results next to the published figures.
 """
 
@@ -28,7 +29,7 @@ _OURS = ("one greedy tree", "noisy counts", "majority labels")
 
 @dataclass(frozen=True)
 class Protocol:
-    """A published comparison: its tables and its ε, and those of our forests that we compare with it."""
+    """A published comparison: its tables, its values of ε, and the forests of this project that we add to it."""
 
     name: str
     tables: tuple[str, ...]

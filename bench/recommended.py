@@ -1,6 +1,6 @@
-"""The section of docs/ACCURACY.md on `dpforest.recommend`: the rule beside single forests.
+"""The section of docs/ACCURACY.md that compares the choice of `dpforest.recommend` with always using the same forest.
 
-Reads the same files as bench/accuracy_report.py, which writes the section.
+It is computed from the files that bench/accuracy_report.py reads.
 """
 
 import pandas as pd

@@ -54,11 +54,12 @@ def main() -> None:
             about = {**_about(arguments.quick, effort), "minutes": (time.perf_counter() - start) / 60}
             content = {**about, "load_before": load, **results.as_dict()}
             content["figures"] = [{**figure, "day": about["date"][:10]} for figure in content["figures"]]
-            _write(out, _merged(content, out) if arguments.only else content)  # a stopped run loses only one suite
+            # Write after every suite, so that a stopped run loses only the suite that it was measuring.
+            _write(out, _merged(content, out) if arguments.only else content)
 
 
 def _merged(content: dict, out: Path) -> dict:
-    """Return the figures of this run's suites, and the earlier figures of all other suites."""
+    """Return the figures of the suites of this run, and the stored figures of all other suites."""
     if not (out / "results.json").exists():
         return content
     before = json.loads((out / "results.json").read_text())

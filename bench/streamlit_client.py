@@ -1,11 +1,11 @@
 """A stand-in for a browser tab of one user: Streamlit's messages over a websocket, without a browser.
 
-The client works like Streamlit's front end. Every rerun sends the query string and the states of the sliders, select
-boxes and radio buttons on the page. It also sends the hashes of the large messages that the client keeps, and the
-server then sends references to these messages. A select box without a choice has no value, and a control that has left
-the page has no state.
+The client works like Streamlit's front end. With every rerun, it sends the query string and the states of the sliders,
+select boxes and radio buttons on the page. It also sends the hashes of the large messages that it has stored, so that
+the server can refer to these messages instead of sending them again. A select box without a choice has no value, and a
+control that is no longer on the page has no state.
 
-A hostile tab also sends, with every rerun, a choice that the select box does not offer. A browser does this only if the
+With every rerun, a hostile tab also sends a choice that the select box does not offer. A browser does this only if the
 user chooses while a new page with other options is on its way, which is rare.
 """
 
@@ -23,7 +23,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 WIDGETS = ("slider", "selectbox", "radio")
 STALE = "of another tree"  # no select box offers this choice
-KEPT_RUNS = 2  # number of script runs for which the front end keeps a message that is not sent again
+KEPT_RUNS = 2  # number of runs of the script after which the front end drops a message that was not used again
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Tab:
     page : str
         Path of the page: empty for Explore, or the name of another page.
     hostile : bool
-        Whether the tab sends choices that are not offered.
+        Whether the tab sends choices that the page does not offer.
     settings : str
         Values of controls in the address.
     """
@@ -85,7 +85,10 @@ class Tab:
         return self._reading.done()
 
     async def rerun(self) -> Run:
-        """Request a run with the current controls. Return the run; arriving messages will fill it in."""
+        """Request a run with the current states of the controls.
+
+        Return a `Run` whose times and values are still empty; the messages of the server fill them in.
+        """
         message = BackMsg()
         state = message.rerun_script
         state.query_string = urlencode(self.query)
@@ -116,7 +119,7 @@ class Tab:
             state_before = self._states[widget.id]
             current = state_before.string_array_value.data[0] if kind == "slider" else state_before.string_value
             options = list(widget.options)
-            place = options.index(current) if current in options else -1  # nothing is chosen
+            place = options.index(current) if current in options else -1  # -1 if nothing is chosen
             new = options[_reflected(place + steps, 0, len(options) - 1)]
             if kind == "slider":
                 state.string_array_value.data.append(new)
@@ -192,14 +195,14 @@ class Tab:
             self.run.first_chart = now
 
     def _forget_controls(self) -> None:
-        """Forget controls that a complete run did not draw, because they have left the page."""
+        """Forget the controls that the last complete run did not draw, because they are no longer on the page."""
         self._states = {name: state for name, state in self._states.items() if name in self._drawn_controls}
         self.widgets = {label: drawn for label, drawn in self.widgets.items() if drawn[0].id in self._drawn_controls}
 
     def _record_control(self, widget, kind: str) -> None:
         """Record a drawn control.
 
-        Its value becomes its state if the app or the address set it, or if nobody has moved it.
+        The tab takes over the drawn value if the app or the address has set it, or if the control is new to the tab.
         """
         self.widgets[widget.label] = widget, kind
         self._drawn_controls.add(widget.id)
@@ -207,7 +210,7 @@ class Tab:
             return
         state = WidgetState(id=widget.id)
         if kind != "slider":
-            # Without such a field, nothing is chosen.
+            # If the message lacks this field, nothing is chosen in the select box.
             if widget.HasField("raw_value" if widget.set_value else "default"):
                 state.string_value = widget.raw_value if widget.set_value else widget.options[widget.default]
         elif widget.options:
@@ -219,7 +222,7 @@ class Tab:
 
 
 def _reflected(place: int, low: int, high: int) -> int:
-    """Return an index within the bounds: a step beyond a bound is reflected there."""
+    """Return an index within the bounds. An index beyond a bound is reflected at this bound."""
     if place > high:
         place = 2 * high - place
     return min(max(2 * low - place if place < low else place, low), high)

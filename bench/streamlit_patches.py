@@ -1,11 +1,11 @@
 """Measure the gain of each patch of Streamlit: `python bench/streamlit_patches.py [PATCH ...] [--pairs 5]`.
 
 Each pair starts the app twice, once with the patch and once without it. The order alternates, so that other load on the
-machine affects both sides equally. There are four measures; each patch is measured by the one that shows its gain:
+machine affects both starts equally. There are four measures. Each patch has the measure that shows its gain:
 
 - *answers*: seconds for 100 small files over one connection;
-- *reruns*: `--sessions` sessions move ε on Explore for `--seconds`, each session as soon as it has new figures. The
-  measures are the median seconds from a move to its figures, and the server's processor seconds for each move;
+- *reruns*: `--sessions` sessions move ε on Explore for `--seconds` seconds. Each session moves again once it has new
+  figures. The results are the median seconds from a move to its figures, and the server's processor seconds for a move;
 - *garbage*: processor seconds of a full garbage collection when all kernels are compiled;
 - *chart*: seconds from the address to the first chart in a new Chromium, on a server that has drawn the page before.
 
@@ -66,7 +66,7 @@ cli.main()
 
 @contextmanager
 def app(port: int, off: str) -> Iterator[tuple[str, psutil.Process]]:
-    """Run the app with one patch off until the block ends. Yield its address and its process."""
+    """Run the app with one patch off until the `with` block ends. Yield its address and its process."""
     code = START.format(patches=PATCHES, port=port, off=off)
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL) as run:
         url = f"http://127.0.0.1:{port}"
@@ -94,7 +94,7 @@ def answers(url: str, n: int = 100) -> dict[str, float]:
 
 
 async def reruns(url: str, server: psutil.Process, sessions: int, seconds: float) -> dict[str, float]:
-    """Return the times of reruns after every session has drawn its page and every kernel is compiled."""
+    """Return the measures of reruns. The clock starts when each session has drawn its page and kernels are compiled."""
     tabs = [Tab(url, data="adult", forest="majority labels") for _ in range(sessions)]
     for tab in tabs:
         await tab.open()
@@ -130,7 +130,7 @@ def garbage(freeze: bool) -> dict[str, float]:
 
 
 def chart(url: str) -> dict[str, float]:
-    """Return the seconds to the first chart for the second of two visitors, each with an empty cache."""
+    """Open the app for two visitors with empty caches. Return the seconds to the first chart of the second visitor."""
     with sync_playwright() as playwright:
         for _ in range(2):
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--disable-gpu"])

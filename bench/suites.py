@@ -1,4 +1,7 @@
-"""Suites for items 1 to 8 of the results. Each takes the results, a folder for tables, and the effort."""
+"""Suites for items 1 to 8 of the benchmark's results.
+
+Each suite is a function that takes the results, a folder for tables, and the effort (numbers of rows and rounds).
+"""
 
 import tempfile
 import time
@@ -17,7 +20,7 @@ OURS = ("labels", "labels demo", "labels shared", "counts")
 
 
 def write_table(folder: Path, n: int) -> tuple[Path, Path]:
-    """Write a synthetic table of n rows and 14 features, float64, with integer labels, once for each folder."""
+    """Write a synthetic table of n rows, once for each folder: 14 float64 features, and integer labels."""
     from sklearn.datasets import make_classification
 
     X_path, y_path = folder / f"X{n}.npy", folder / f"y{n}.npy"
@@ -29,7 +32,7 @@ def write_table(folder: Path, n: int) -> tuple[Path, Path]:
 
 
 def routing(results: Results, folder: Path, effort: Effort) -> None:
-    """Measure how many nodes the rows pass per second on one core. Such steps dominate fits and predictions."""
+    """Measure how many nodes the rows pass per second on one core. This work dominates fits and predictions."""
     from dpforest.trees.random_trees import grow_random_trees
     from dpforest.trees.routing import count_rows, leaves_of_rows, scorer
 
@@ -56,7 +59,7 @@ def routing(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def against_peers(results: Results, folder: Path, effort: Effort) -> None:
-    """Compare fit (with release) and prediction with both peers, on both tables."""
+    """Compare our fits (releases included) and predictions with diffprivlib and ExtraTrees, on both tables."""
     for n in (effort.small, effort.large):
         rounds = effort.rounds if n == effort.small else effort.slow_rounds
         with ExitStack() as stack:
@@ -107,7 +110,7 @@ def threads(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def memory(results: Results, folder: Path, effort: Effort) -> None:
-    """Measure the peak memory of a fresh, warm process, without the memory of the loaded table."""
+    """Measure by how much the memory of a new process grows during a fit, after a warm-up and loading of the table."""
     n = effort.large
     for who in ("labels", "labels shared", "counts", *PEERS):
         with Worker(python_of(who), *write_table(folder, n)) as worker:
@@ -121,7 +124,7 @@ def memory(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def exact_noise(results: Results, folder: Path, effort: Effort) -> None:
-    """Measure the exact samplers alone: 100 trees of 4,096 leaves, two classes."""
+    """Measure the exact samplers alone, on the leaves of 100 trees: 4,096 leaves each, two classes."""
     from dpforest.trees.random_trees import grow_random_trees
     from dpforest.trees.routing import count_rows
 

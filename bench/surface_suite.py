@@ -1,4 +1,7 @@
-"""Time of a surface on Adult: accuracy at every ε, depth and number of trees. A loop fits its cells for comparison."""
+"""Time of a surface on Adult: the accuracy of a forest at every ε, depth and number of trees.
+
+For comparison, a loop fits some cells (combinations of ε, depth and number of trees) one by one.
+"""
 
 import time
 from pathlib import Path
@@ -12,7 +15,7 @@ REPEATS, SAMPLE = 20, 24
 
 
 def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
-    """Compute 12 ε x 10 depths x 4 numbers of trees x 20 repeats in two processes; fit a sample of cells one by one."""
+    """Compute 12 ε x 10 depths x 4 numbers of trees x 20 repeats in two processes. Fit a sample of cells in a loop."""
     from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
     from sklearn.model_selection import train_test_split
 
@@ -20,7 +23,7 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
     from dpforest.simulation.sweep import surface
 
     data, with_defaults = load_dataset("adult"), MajorityLabelForestClassifier()
-    shared = MajorityLabelForestClassifier(scale_share="public")  # this forest has the same trees at every ε
+    shared = MajorityLabelForestClassifier(scale_share="public")  # has the same trees at every ε, for a fixed seed
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.3, random_state=0)
     rng = np.random.default_rng(0)
 

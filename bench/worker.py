@@ -1,7 +1,7 @@
-"""One contender in a separate process: it reads commands from stdin, one JSON object a line, and answers on stdout.
+"""A process that measures one contender. It reads commands from stdin, one JSON object a line, and answers on stdout.
 
-This program runs in our environment and in the peers' environments, so it needs only numpy, scikit-learn and the
-measured package.
+This program runs in our environment and in the environments of other packages. So it needs only numpy, scikit-learn and
+the measured package.
 
 {"do": "load", "X": "X.npy", "y": "y.npy"}          -> {"loaded": true}
 {"do": "fit", "who": "labels", "n_jobs": 1}          -> {"seconds": 0.07, "cpu_seconds": 0.07}

@@ -1,11 +1,14 @@
 """Run the reproductions: `python -m reproduce [--quick] [--only PART ...] [--data DIR] [--fresh]`.
 
-Each cell is stored when it is done, so a stopped run loses only the cell that it was measuring. The same command
-continues a stopped run if neither code nor tables have changed; `--fresh` starts again. When a part is done, the run
-writes results.json and docs/REPRODUCED.md. When all parts are done, the run removes the stored cells. `--quick`
-measures a few cells of each part and writes nothing. Some tables of the papers do not come with this project; `--data`
-names a folder that holds these tables and a catalog.json, like `data/`. If a table is missing, results.json keeps the
-earlier records of this table. The part `multinomial` reads the file that `python -m reproduce.multinomial` wrote.
+A part reproduces some tables or figures of one paper, and consists of cells, the units of work. The run stores each
+finished cell, so a stopped run loses only the cell that it was measuring. The same command continues a stopped run if
+neither code nor tables have changed; `--fresh` starts again. When a part is done, the run writes results.json and
+docs/REPRODUCED.md. When all parts are done, the run removes the stored cells. `--quick` measures a few cells of each
+part and writes nothing.
+
+Some tables of the papers do not come with this project; `--data` names a folder that holds these tables and a
+catalog.json, like `data/`. If a table is missing, results.json keeps the earlier records of this table. The part
+`multinomial` reads the file that `python -m reproduce.multinomial` wrote.
 """
 
 from __future__ import annotations
@@ -51,7 +54,7 @@ def run(names: Sequence[str], *, quick: bool = False, folder: Path | None = None
 
 
 def _rows(cell: Cell, kept: Kept | None) -> tuple[list[Row], str]:
-    """Return the rows of a cell, and a note if the rows were stored before or if the table is missing."""
+    """Return the rows of a cell. Add a note if the rows come from a stopped run, or if the table is missing."""
     if cell.work is None:
         return [], ": table missing"
     rows = None if kept is None else kept.get(cell)
@@ -79,7 +82,10 @@ def _finish(part: Part, rows: list[Row], missing: list[str], *, quick: bool) -> 
 
 
 def merged(before: list[Record], new_records: list[Record], *, keep: bool) -> list[Record]:
-    """Replace all old records of each item with new records. With `keep`, replace only cells that have a new record."""
+    """Replace the old records of each table or figure that has new records.
+
+    With `keep`, replace only the old records whose cell has a new record.
+    """
     if not keep:
         items = {(record.paper, record.item) for record in new_records}
         return [*(record for record in before if (record.paper, record.item) not in items), *new_records]

@@ -1,8 +1,8 @@
 """Bojarski et al., table 1: test error of random decision trees, with and without privacy, and of CART.
 
 M. Bojarski, A. Choromanska, K. Choromanski, Y. LeCun, *Differentially- and non-differentially-private random decision
-trees* (arXiv 1410.6973). Ten runs train on nine tenths of the rows; η = 1000 / training rows; k trees of height h as
-printed.
+trees* (arXiv 1410.6973). Each of ten runs trains on nine tenths of the rows. The paper writes η for ε, and sets it to
+1000 / (number of training rows). The numbers of trees k and the heights h are the printed ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from reproduce.protocol import Record, accuracies, at_hand, certified_accuracies
 
 PAPER: Final = "Bojarski et al. 2014"
 ITEM: Final = "table 1, accuracy (100 − test error)"
-# Error of rpart; then (error, k, h) of majority vote and of threshold averaging, both without and with privacy.
+# Name of the table, and error of rpart (CART) in percent. Then (error, k, h) of majority vote and threshold averaging,
+# first without privacy, then with privacy.
 PUBLISHED: Final = {
     "congressional_voting": ("CVR", 9.30, (9.05, 19, 6), (5.95, 13, 9), (8.10, 15, 9), (6.90, 15, 9)),
     "mushroom": ("Mushroom", 3.33, (0.83, 21, 15), (0.26, 13, 14), (4.69, 3, 13), (4.16, 3, 15)),

@@ -2,8 +2,9 @@
 
 Table 1 prints the height h (1 to 15) and the number of trees k (1, 3, … 21) that have the least error on a tenth of the
 training rows. `reproduce.bojarski` uses the printed values. This module chooses h and k again, in each of five folds,
-and then fits a forest on all training rows of the fold. For figure 2a, k is chosen in the same way for each η, from up
-to 101 trees. Figure 2b shows the error over k for some η. Neither version of the paper states the heights of figure 2.
+and then fits a forest on all training rows of the fold. η is the paper's letter for ε. For figure 2a, k is chosen in
+the same way for each η, from up to 101 trees. Figure 2b shows the error over k for some η. Neither version of the paper
+states the heights of figure 2.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ RULES: Final = {"majority": "majority vote", "mean of shares": "mean of shares"}
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """Yield a cell for each table and voting rule of table 1, and for each table and half of the figure."""
+    """Yield a cell for each table and voting rule of table 1, and for each table in figures 2a and 2b."""
     for name in QUICK if quick else PUBLISHED:
         for rule in RULES:
             work = partial(_table_1, name, rule, quick, folder)

@@ -1,9 +1,10 @@
 """Bojarski et al., figures 1 to 3: accuracy over depth, number of trees and η, for three voting rules.
 
-The paper prints no numbers for these curves. Figures 1b and 1d draw the least, the mean and the greatest error of
-majority vote over ten runs; here, the errors are over folds and repeats. Figure 3 has the panels of figure 1 for the
-table Adult. If a leaf has a negative noisy count, the published mode discards the leaf, and the certified mode sets the
-count to 0. There are five folds. As in table 1, η is 1000 / (number of training rows), unless η is the axis.
+The paper prints no numbers for these curves, and writes η for ε. Figures 1b and 1d draw the least, the mean and the
+greatest error of majority vote over ten runs. Here, these errors are over five folds and up to three repeats. Figure 3
+has the panels of figure 1 for the table Adult. If a leaf has a negative noisy count, the published mode discards the
+leaf, and the certified mode sets the count to 0. As in table 1, η is 1000 / (number of training rows), unless η is the
+axis.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ DEPTHS, AT_TREES = (1, 2, 3, 5, 7, 9, 11, 13, 15), 21
 TREES, AT_DEPTH = (1, 3, 5, 9, 15, 21, 51, 101), 10
 ETAS, FEW = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), 5
 FOLDS, REPEATS = 5, 3  # the folds of a repeat share its trees and its noise
-# For each figure: the name, the axis, the column on the axis, and the values of ε, depth and trees.
+# For each figure: its name, its axis, the column of results on this axis, and the values of ε, depth and trees.
 FIGURES: Final[tuple[tuple[str, str, str, dict[str, Any]], ...]] = (
     (f"figure 1a, over depth ({AT_TREES} trees)", "depth", "depth", {"depths": DEPTHS, "trees": (AT_TREES,)}),
     (f"figure 1c, over trees (depth {AT_DEPTH})", "trees", "trees", {"depths": (AT_DEPTH,), "trees": TREES}),

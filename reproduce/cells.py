@@ -1,8 +1,8 @@
 """Parts of the reproductions, divided into cells. Each finished cell is stored, so that a stopped run can continue.
 
-Each part stores its cells as lines of JSON in a file of reproduce/unfinished/. The first line identifies code and
-tables; if either has changed, the file is ignored. A complete run removes the files of its parts, so the next run
-measures everything again.
+Each part stores its cells as lines of JSON in a file of reproduce/unfinished/. The first line is a digest of the code
+and the tables. If the code or a table has changed since, the file is ignored. A complete run removes the files of its
+parts, so the next run measures everything again.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ class Cell:
     Attributes
     ----------
     name : str
-        Unique in its part.
+        Name of the cell, which no other cell of the part has.
     work : callable or None
-        Function that returns records, or a table from which the part makes records. None if the data are missing.
+        Function that takes no argument and returns the results: records, or a DataFrame from which the part makes
+        records. None if the data are missing.
     """
 
     name: str
@@ -48,14 +49,14 @@ def as_records(rows: Iterable[Row]) -> list[Record]:
 
 @dataclass(frozen=True)
 class Part:
-    """One module of the reproductions.
+    """A module of the reproductions, which yields cells and makes records of their rows.
 
     Attributes
     ----------
     cells : callable
-        Takes `quick` and `folder`, and yields the cells in the order in which they are measured.
+        Function that takes `quick` and `folder`, and yields the cells in the order in which they are measured.
     records : callable
-        Makes records from the rows of all cells.
+        Function that takes the rows of all cells, and returns the records.
     """
 
     cells: Callable[..., Iterable[Cell]]
@@ -63,12 +64,12 @@ class Part:
 
     @property
     def is_of_all(self) -> bool:
-        """Whether each record depends on all cells. If so, all records are wrong as long as one cell is missing."""
+        """Whether each record depends on all cells, so that no record is right while a cell is missing."""
         return self.records is not as_records
 
 
 def measured(cell: Cell) -> list[Row]:
-    """Measure a cell, and return its rows in the form that they have after storing and reading.
+    """Measure a cell, and return its rows as if they had been stored as JSON and read again.
 
     >>> measured(Cell("two", lambda: pd.DataFrame({"a": [1, 2]})))
     [{'a': 1}, {'a': 2}]
@@ -86,9 +87,9 @@ class Kept:
     ----------
     path : Path
     version : str
-        Result of `version_of`.
+        Digest of code and tables, from `version_of`.
     fresh : bool
-        Whether to ignore the file's cells.
+        Whether to ignore the cells that the file holds.
     """
 
     def __init__(self, path: Path, version: str, *, fresh: bool = False) -> None:
@@ -116,7 +117,7 @@ class Kept:
 
 
 def version_of(folder: Path | None) -> str:
-    """Return a digest of all lines of code and all tables. Catalogs hold the checksums of tables."""
+    """Return a digest of all code and of the catalogs, which hold a checksum of each table."""
     catalogs = [catalog_path(), *([] if folder is None else [catalog_path(folder)])]
     code = sorted(file for part in ("dpforest", "reproduce") for file in (HOME / part).rglob("*.py"))
     digest = hashlib.sha256()

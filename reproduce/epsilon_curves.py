@@ -1,7 +1,7 @@
 """Accuracy of Nock and Henecka's forests over ε from 10⁻⁴ to 25. The paper has no such figure.
 
-The paper's ε starts at 0.01. In the published mode, the weights of boosted trees are exact functions of the rows, so
-boosted trees learn even at ε = 10⁻⁴. In the certified mode, they learn nothing at this ε.
+The paper's ε starts at 0.01. In the published mode, the weights of boosted trees are computed from the rows without
+noise, so boosted trees learn even at ε = 10⁻⁴. In the certified mode, they learn nothing at this ε.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 
 
 def down_to_nothing(name: str, repeats: int, folder: Path | None) -> Iterator[Record]:
-    """Yield the points of boosted trees (twenty trees) and of two random forests, all with trees of depth four."""
+    """Yield the points of twenty boosted trees and of two random forests. All trees have depth four."""
     data = load(name, folder)
     table = nock_henecka.two_classes(data)
     by_mode: Cells = {}

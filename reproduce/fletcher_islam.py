@@ -1,10 +1,11 @@
 """Fletcher and Islam, figure 11: accuracy at ε = 1 of their forest and of its two baselines.
 
 S. Fletcher, M. Z. Islam, *Differentially private random decision forests using smooth sensitivity* (arXiv 1606.03572).
-The paper repeats ten folds ten times; here are two repeats of five folds. The paper's forest has 100 trees, JPW has
-ten, and FS has one tree of depth 5. The paper does not name the split score of FS. Here, the published mode scores
-splits by the information gain. This score needs the exact number of rows, which is public under replace-one only. The
-certified mode uses this project's default score.
+The paper repeats ten folds ten times; this module runs two repeats of five folds. The paper's forest has 100 trees. The
+baselines are the forest of Jagannathan et al. (JPW), with ten trees, and the tree of Friedman and Schuster (FS), with
+depth 5. The paper does not name the split score of FS. Here, the published mode scores splits by the information gain.
+This score needs the exact number of rows, which is public under replace-one only. The certified mode uses this
+project's default score.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from reproduce.protocol import Record, accuracies, at_hand, certified_accuracies
 
 PAPER: Final = "Fletcher and Islam 2017"
 ITEM: Final = "figure 11, accuracy at ε = 1"
-# Accuracies of the paper's forest, JPW and FS, on the bundled tables.
+# Printed accuracies of the paper's forest, JPW and FS, on the bundled tables.
 PUBLISHED: Final = {
     "pendigits": ("PenWritten", 83.9, 80.0, 34.9),
     "magic": ("GammaTele", 75.0, 68.0, 65.8),

@@ -1,7 +1,7 @@
 """Fletcher and Islam's choices on their synthetic sets, figures 4, 5a and 6: sensitivity, disjoint rows, depth.
 
-Each choice is compared with a forest that differs in nothing else. The forests have 100 trees, and ε is 1. Each
-repetition draws the sets anew, as in `fletcher_islam_synthetic`.
+Each choice is compared with its alternative, in two forests that differ in nothing else. The forests have 100 trees,
+and ε is 1. Each repetition draws the sets anew, as in `fletcher_islam_synthetic`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def forest(which: str, depth: int, n_features: int, mode: str) -> MajorityLabelF
 
 
 def measured(name: str, which: str, mode: str, draws: int) -> np.ndarray:
-    """Return the accuracy in percent of every draw."""
+    """Return the accuracy in percent on every draw of the set."""
     accuracy = []
     for draw in range(draws):
         data = make_synthetic(name, seed=draw)

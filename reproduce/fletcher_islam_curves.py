@@ -1,7 +1,8 @@
 """Fletcher and Islam, figures 9 and 10: accuracy over the number of rows, and over ε next to forests without privacy.
 
-The paper prints no figures of these curves. Figure 10 has Adult, in three folds, each with separate noise and trees.
-Breiman's forest is scikit-learn's, with a hundred trees and default settings, because the paper names no settings.
+The paper prints no numbers for these curves. Figure 10 is on Adult. Here, it has three folds, each with separate noise
+and trees. Breiman's forest is scikit-learn's, with a hundred trees and default settings, because the paper names no
+settings.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ FIGURE_10: Final = "figure 10, accuracy over ε, Adult"
 ROWS: Final = (3_000, 30_000, 300_000, 3_000_000)
 BUDGETS: Final = (0.01, 0.1, 1.0)
 DRAWS: Final = 3
-LARGE: Final = 1_000_000  # larger sets, in rows, are drawn only once
+LARGE: Final = 1_000_000  # sets with more rows are drawn only once
 ADULT: Final = tuple(round(0.2 * i, 1) for i in range(1, 9))
 FOLDS: Final = 3
 MODES: Final = ("as_published", "certified")
@@ -44,7 +45,7 @@ def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
 
 
 def over_rows(n_rows: int) -> Iterator[Record]:
-    """Yield points on the synthetic set F, which each repetition draws anew."""
+    """Yield the points of a number of rows on the synthetic set F. Each repetition draws the set anew."""
     frames: dict[str, list[pd.DataFrame]] = {mode: [] for mode in MODES}
     for draw in range(1 if n_rows > LARGE else DRAWS):
         data = make_synthetic("SynthF", n_rows, seed=draw)

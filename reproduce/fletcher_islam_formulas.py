@@ -1,7 +1,8 @@
-"""Fletcher and Islam, results of formulas alone: table 2, the depths of table 4, and table 6 of their addendum.
+"""Fletcher and Islam, figures that follow from formulas: table 2, the depths of table 4, and table 6 of the addendum.
 
 S. Fletcher, *Differentially private random decision forests using smooth sensitivity: addendum* (2021), withdraws the
-leaf mechanism of 2017. Nothing is random here, so the verdict is "equal" only if our figure rounds to the printed one.
+mechanism by which leaves publish labels in the paper of 2017. These figures are not random, so the verdict is "equal"
+only if our figure rounds to the printed figure.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ TABLE_2: Final = {
     50: (60.653, 0.674, 0.0), 100: (36.788, 0.005, 0.0), 500: (0.674, 0.0, 0.0),
 }  # fmt: skip
 BUDGETS: Final = (0.01, 0.1, 1.0)
-# Numbers of numeric and categorical attributes, and the printed depth.
+# For each table: its numbers of numeric and of categorical attributes, and the printed depth.
 TABLE_4: Final = {
     "SynthA": (5, 0, 5), "SynthB": (10, 0, 8), "SynthC": (15, 0, 12), "SynthD": (15, 0, 12), "SynthE": (15, 0, 12),
     "SynthF": (10, 0, 8), "SynthG": (20, 0, 15), "WallSensor": (4, 0, 4), "PenWritten": (16, 0, 12),
     "GammaTele": (10, 0, 8), "Adult": (6, 8, 9), "Mushroom": (0, 22, 11), "Claves": (0, 16, 8), "Nursery": (0, 8, 4),
 }  # fmt: skip
-# Row counts of two classes, and the probability in percent that a leaf publishes the larger class at ε = 0.1. The first
-# probability is printed in the paper of 2017, and the second one in the addendum.
+# Row counts of the two classes in a leaf, and the probability in percent that the leaf publishes the larger class at
+# ε = 0.1. The first probability is printed in the paper of 2017, and the second probability in the addendum.
 TABLE_6: Final = {
     (5, 10): (52.1, 62.2), (105, 110): (52.1, 62.2), (0, 1): (51.4, 52.5), (0, 10): (53.4, 73.1),
     (10, 50): (93.8, 98.2), (10, 60): (99.9, 99.3),
 }  # fmt: skip
-_TRUNCATED: Final = 0.0011  # both tables cut off the last digit instead of rounding it
+_TRUNCATED: Final = 0.0011  # tolerance, because tables 2 and 6 cut off further digits instead of rounding
 _CUT_OFF: Final = 0.0999
 _WHY: Final = "the formula gives another figure"
 
@@ -73,7 +74,9 @@ def _records() -> Iterator[Record]:
 
 
 def smooth_sensitivity(lead: int, epsilon: float) -> float:
-    """Return e^{-jε} for a lead of j rows (equation 10), computed from the published exponent ε/(2 S*).
+    """Return the smooth sensitivity S* = e^{-jε} of a leaf whose first class leads by j rows (equation 10).
+
+    S* is computed from the exponent ε/(2 S*) of the published mechanism.
 
     >>> round(smooth_sensitivity(5, 0.1), 5)
     0.60653

@@ -1,8 +1,8 @@
 """Class counts of leaves, in trees that are grown as in Fletcher and Islam's program.
 
-Each row is in one tree. Figures 5b and 8 and table 3 of the synthetic sets need these counts. The authors' program
-takes the range of each numeric attribute from the training rows. With the public range of -8 to 8 instead, leaves would
-cover larger intervals, and more leaves would be empty.
+Each row is in one tree. The reproductions of figures 5b and 8, and of table 3 on the synthetic sets, need these counts.
+The authors' program takes the range of each numeric attribute from the training rows, so this module does the same.
+With the public range of -8 to 8 instead, leaves would cover larger intervals, and more leaves would be empty.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpforest import MajorityLabelForestClassifier, PrivacyLeakWarning
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 
-TRAINED_ON: Final = 0.9  # share of training rows, as with ten folds
+TRAINED_ON: Final = 0.9  # share of rows that trees are fitted on, as in ten-fold cross-validation
 
 
 def in_its_ranges(data: Any) -> Domain:
@@ -53,12 +53,14 @@ def routed(data: Any, domain: Domain, depth: int, n_trees: int, seed: int) -> tu
     )
     X, labels = data.X.iloc[rows], data.y.iloc[rows]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyLeakWarning)  # the authors' program leaks in the same way
+        warnings.simplefilter("ignore", PrivacyLeakWarning)  # ranges from the rows leak, as in the authors' program
         return forest.fit(X, labels).apply(X), data.domain.encode_labels(labels)
 
 
 def counts_of(leaves: np.ndarray, y: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the class counts of all leaves with rows, int array (n_leaves, n_classes), from the leaf of each row.
+    """Return the class counts of all leaves that have rows, int array of shape (n_leaves, n_classes).
+
+    `leaves` holds the leaf of each row, and `y` the class of each row.
 
     >>> counts_of(np.array([4, 4, 9]), np.array([0, 1, 1]), 2).tolist()
     [[1, 1], [0, 1]]
@@ -70,9 +72,9 @@ def counts_of(leaves: np.ndarray, y: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def counts_of_trees(leaves: np.ndarray, y: np.ndarray, n_trees: int, n_classes: int = 2) -> list[np.ndarray]:
-    """Return the counts of the first `n_trees` trees.
+    """Return the class counts of the leaves of each of the first `n_trees` trees.
 
-    Rows are in random order; each tree has a separate part of them.
+    Each tree gets a separate part of the rows, which are in random order.
     """
     part = np.arange(len(y)) % n_trees
     return [counts_of(leaves[part == tree, tree], y[part == tree], n_classes) for tree in range(n_trees)]

@@ -1,8 +1,9 @@
 """Fletcher and Islam, table 3: empty leaves of trees that are too large for memory, on Adult and Mushroom.
 
-On these tables, a tree of the paper's depth with a branch for each category has millions of leaves. Only branches with
-rows are grown. The number of leaves below a branch without rows is random; its expectation has a closed form
-(`mean_leaves`). The range of each number comes from the rows, as in the authors' program.
+On these tables, a tree of the paper's depth with a branch for each category has millions of leaves. So this module
+grows only branches with rows. For a branch without rows, it counts the expected number of leaves of a random tree below
+the branch, which has a closed form (`mean_leaves`). As in the authors' program, the range of each numeric attribute
+comes from the rows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from reproduce.fletcher_islam_leaves import TRAINED_ON
 from reproduce.protocol import Record, at_hand, compared, load
 
 ITEM: Final = "table 3, empty leaves, trees too large to hold"
-# Empty leaves in percent, with one tree and with thirty.
+# Printed shares of empty leaves in percent, with one tree and with thirty trees.
 PRINTED: Final = {"adult": ("Adult", 99.8, 99.9), "mushroom": ("Mushroom", 99.9, 99.9)}
 TREES: Final = (1, 30)
 DRAWS: Final = 10  # number of draws of one tree, and of thirty trees
@@ -31,10 +32,10 @@ DRAWS: Final = 10  # number of draws of one tree, and of thirty trees
 def mean_leaves(depth: int, n_numeric: int, sizes: tuple[int, ...]) -> float:
     """Return the expected number of leaves of a random tree.
 
-    Each node tests an attribute that is drawn uniformly: any numeric attribute, or a categorical attribute that no node
-    above tests. A node without such attributes is a leaf. If a path tests j categorical attributes, then each set of j
-    categorical attributes is equally likely. So the mean product of their sizes is the elementary symmetric polynomial
-    e_j of all sizes, divided by its number of terms.
+    Each node draws its attribute uniformly among the numeric attributes and those categorical attributes that no node
+    above it tests. A node without such attributes is a leaf. If a path tests j categorical attributes, each set of j
+    categorical attributes is equally likely. So the mean product of the sizes of the tested attributes is the
+    elementary symmetric polynomial e_j of all sizes, divided by its number of terms.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def mean_leaves(depth: int, n_numeric: int, sizes: tuple[int, ...]) -> float:
     symmetric[0] = 1.0
     for size in sizes:
         symmetric[1:] += size * symmetric[:-1]
-    # For each number of categorical tests: probability times 2^(number of numeric tests).
+    # For each number of categorical tests on a path: its probability times 2^(number of numeric tests on the path).
     weight = np.zeros(len(sizes) + 1)
     weight[0] = 1.0
     for _ in range(depth):
@@ -136,7 +137,7 @@ def _records(name: str, folder: Path | None) -> Iterator[Record]:
 
 
 def _columns(data: Any) -> tuple[list[np.ndarray], list[int]]:
-    """Return the numbers and codes of all rows, and each attribute's number of categories (0 if it is numeric)."""
+    """Return the columns as numbers or codes, and each attribute's number of categories (0 if it is numeric)."""
     columns, sizes = [], []
     for feature in data.domain.features:
         column = data.X[feature.name]

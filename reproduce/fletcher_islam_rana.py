@@ -1,8 +1,9 @@
 """Fletcher and Islam, figure 14: the forest of Rana, Gupta and Venkatesh (RGV), at ε = 1 for each of its trees.
 
-For Fletcher and Islam's forest, see figures 7 and 11. RGV claims less than differential privacy, so its records have no
-certified value. Each forest has 110 trees. This is the smallest number in the paper, which does not state how many
-trees it used for which set. Synthetic sets are drawn three times. Real sets have five folds, each with separate noise.
+The figure also shows Fletcher and Islam's forest, whose accuracy is in figures 7 and 11. RGV claims less than
+differential privacy, so its records have no certified value. Each forest has 110 trees. This is the smallest number in
+the paper, which does not state how many trees it used for which set. Synthetic sets are drawn three times. Real sets
+have five folds, each with separate noise.
 """
 
 from __future__ import annotations

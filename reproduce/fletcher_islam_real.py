@@ -1,8 +1,8 @@
 """Fletcher and Islam on real tables: table 3 (empty leaves), and the real tables of figures 12 and 13 (AUC, F1).
 
-ε is 1. There are ten folds, as in the paper, because fits on fewer rows would have more empty leaves. Table 3 lacks
-Adult and Mushroom here: at the paper's depth, trees with a branch for each value would have more leaves than fit in
-memory, and our trees have a largest number of leaves. `reproduce.fletcher_islam_occupied` measures these two tables.
+ε is 1. There are ten folds, as in the paper, because fits on fewer rows would have more empty leaves. This module
+leaves out Adult and Mushroom in table 3: at the paper's depth, a tree with a branch for each value would have more
+leaves than fit in memory. `reproduce.fletcher_islam_occupied` measures these two tables.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from reproduce.cells import Cell
 from reproduce.fletcher_islam import DEPTHS, PAPER, THEIR_FITS, WHY, forests
 from reproduce.protocol import Record, at_hand, compared, load
 
-# Empty leaves in percent, with one tree and with thirty.
+# Printed shares of empty leaves in percent, with one tree and with thirty trees.
 TABLE_3: Final = {
     "wall_following_4": ("WallSensor", 48.6, 65.1), "pendigits": ("PenWritten", 92.4, 97.7),
     "magic": ("GammaTele", 86.2, 93.5), "clave": ("Claves", 0.0, 28.7), "nursery": ("Nursery", 0.2, 7.2),
 }  # fmt: skip
 TREES: Final = (1, 30)
-# Values of the paper's forest and of JPW, in percent.
+# Printed values of the paper's forest and of the forest of Jagannathan et al. (JPW), in percent.
 SCORES: Final = {
     "auc": {"magic": ("GammaTele", 84.8, 83.6), "mushroom": ("Mushroom", 99.2, 99.1), "adult": ("Adult", 86.1, 80.8)},
     "f1": {"magic": ("GammaTele", 27.6, 16.5), "mushroom": ("Mushroom", 96.9, 74.7), "adult": ("Adult", 54.3, 25.9)},
@@ -70,7 +70,7 @@ def _scores(name: str, repeats: int, folder: Path | None) -> Iterator[Record]:
 def _cells(
     name: str, data: Any, trees: tuple[int, ...], wanted: tuple[str, ...], repeats: int
 ) -> dict[str, pd.DataFrame]:
-    """Return the measurements of the named forests by mode. The certified mode needs public bounds."""
+    """Return the measurements of the named forests in each mode; without public bounds, in the published mode only."""
     modes = ("as_published",) if data.domain.leaks() else ("as_published", "certified")
     common: dict[str, Any] = {"epsilons": [1.0], "repeats": repeats, "folds": FOLDS, "plan_for": "split"}
     by_mode = {}

@@ -1,8 +1,9 @@
 """Fletcher and Islam, figure 5b: the smooth sensitivity of a leaf, with and without disjoint rows.
 
-If the first class of a leaf leads by j rows, the smooth sensitivity of the leaf is e^{-jε}. The figure shows the mean
-sensitivity over leaves with rows. With disjoint rows, a tree has a hundredth of the rows and all of ε = 1; otherwise, a
-tree has all rows and a hundredth of ε. Only three things are random: the set, the trees, and which rows each tree gets.
+If the most frequent class of a leaf leads by j rows, the smooth sensitivity of the leaf is e^{-jε}. The figure shows
+the mean sensitivity over leaves with rows, in forests of 100 trees. With disjoint rows, each tree reads a hundredth of
+the rows and gets ε = 1. Otherwise, each tree reads all rows and gets ε = 1/100. Only three things are random: the set,
+the trees, and which rows each tree gets.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ _WHY: Final = "not explained; sets drawn with other seeds differ, and the seed o
 
 
 def mean_sensitivity(leaves: np.ndarray, y: np.ndarray, trees: np.ndarray | None, epsilon: float) -> float:
-    """Return the mean e^{-jε} over leaves with rows. `leaves` (n, n_trees) holds the leaf of each row in each tree.
+    """Return the mean e^{-jε} over leaves with rows.
 
-    If `trees` is given, each row is in one tree only, and `trees` holds the index of this tree.
+    `leaves` has shape (n, n_trees) and holds the leaf of each row in each tree. If `trees` is given, each row is in one
+    tree only, and `trees` holds the index of this tree.
 
     >>> mean_sensitivity(np.array([[0], [0], [1]]), np.array([0, 0, 1]), None, 0.0)
     1.0
@@ -53,7 +55,7 @@ def measured(name: str, draw: int) -> dict[str, float]:
     """Return the mean sensitivities of one draw of a set, in percent."""
     data = make_synthetic(name, seed=draw)
     leaves, y = routed(data, in_its_ranges(data), DEPTHS[name], TREES, draw)
-    tree_of_row = np.arange(len(y)) % TREES  # a random assignment, because the rows are in random order
+    tree_of_row = np.arange(len(y)) % TREES  # this assignment is random, because the rows are in random order
     return {
         "disjoint": 100 * mean_sensitivity(leaves, y, tree_of_row, 1.0),
         "not disjoint": 100 * mean_sensitivity(leaves, y, None, 1 / TREES),

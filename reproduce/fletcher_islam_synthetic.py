@@ -1,10 +1,11 @@
-"""Fletcher and Islam on their synthetic sets: trees, empty leaves, flipped labels, AUC, F1, baselines.
+"""Fletcher and Islam on their synthetic sets: numbers of trees, empty leaves, flipped labels, AUC, F1, and baselines.
 
 The sets come from scikit-learn's `make_classification` with the paper's settings. The paper does not name a seed, so
 each repetition draws a new set, and our standard deviation includes this variation. Forests train on seven tenths of
-the rows. Each numeric attribute needs a range: the published mode takes the least and the greatest value in the rows,
-as the authors' program does; the certified mode uses −8 to 8. Figure 8 counts only leaves with rows. If two classes of
-a leaf have the same count, and noise selects the second class, then the leaf counts as changed.
+the rows. Each numeric attribute needs a range. The published mode takes the least and the greatest value in the rows,
+as the authors' program does; the certified mode uses −8 to 8. Figure 8 shows the share of leaves whose label is changed
+by noise, among leaves with rows. In a leaf in which two classes have the same count, the label counts as changed if
+noise selects the second class.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ DEPTHS: Final = dict(zip(SYNTHETIC, (5, 8, 12, 12, 12, 8, 15), strict=True))
 TREES: Final = (1, 10, 30, 100, 300)
 DRAWS, SINGLE_TREES = 6, 30
 LAWS: Final = {"as_published": "smooth-sensitivity", "certified": "permute-and-flip"}
-# Sets A to G, each with 1, 10, 30, 100 and 300 trees. Figures 4 and 11 also have the values for 100 trees at ε = 1.
+# Printed figures of the sets A to G, each with 1, 10, 30, 100 and 300 trees. Figures 4 and 11 repeat the values of 100
+# trees at ε = 1.
 FIGURE_7: Final = {
     0.2: (
         (60.2, 64.9, 66.7, 60.7, 58.0, 58.1, 61.5), (68.2, 75.1, 77.5, 68.6, 64.4, 67.2, 67.0),
@@ -105,7 +107,7 @@ def measured(table: str, mode: str, draws: int) -> pd.DataFrame:
 def leaf_measures(table: str, mode: str, draws: int) -> dict[tuple[str, int], np.ndarray]:
     """Return the percentages of changed labels ("flips") and of empty leaves ("empty"), one value for each draw.
 
-    The key is the measure and the number of trees. The probability that noise changes a label is computed exactly, so
+    Keys are pairs of measure and number of trees. The probability that noise changes a label is computed exactly, so
     only three things are random: the set, the trees, and which rows each tree gets.
     """
     values: dict[tuple[str, int], list[float]] = {}
@@ -114,7 +116,7 @@ def leaf_measures(table: str, mode: str, draws: int) -> dict[tuple[str, int], np
         domain = in_its_ranges(data) if mode == "as_published" else data.domain
         leaves, y = routed(data, domain, DEPTHS[table], max(TREES), draw)
         for trees in TREES:
-            if trees == 1:  # use the mean over several trees with all rows each, because single trees differ much
+            if trees == 1:  # single trees differ much, so average over several trees that each have all rows
                 counts = [counts_of(leaves[:, tree], y, 2) for tree in range(SINGLE_TREES)]
             else:
                 counts = counts_of_trees(leaves, y, trees)

@@ -1,6 +1,7 @@
 """Tables and figures of the four papers that are not reproduced, with reasons, and a summary of each paper.
 
-docs/REPRODUCED.md and the page Papers show both. A summary states in two sentences which results of a paper hold.
+docs/REPRODUCED.md and the app's page Papers show the reasons and the summaries. A summary states in two sentences which
+results of a paper hold.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
 """Accuracies of the multinomial random forest without privacy, as in the paper's table 1.
 
-Bai, Li, Li, Yang, Jiang and Xia, *Multinomial random forest* (arXiv 1903.04003): 10 repetitions of 10-fold
-cross-validation on plain shuffled folds, 100 trees, k = 5, B1 = B2 = 10, B3 infinite, Gini.
+Bai, Li, Li, Yang, Jiang and Xia, *Multinomial random forest* (arXiv 1903.04003). As in the paper, there are 10
+repetitions of 10-fold cross-validation on shuffled folds without stratification. Forests have 100 trees, at least k = 5
+rows in a leaf, and the Gini impurity. B1 = B2 = 10 for the choices of features and values; B3 is infinite, so leaves
+have no noise.
 
-Run it with ``python -m reproduce.multinomial``; it writes ``multinomial_results.json`` and ``.md`` into this folder.
+Run this module with ``python -m reproduce.multinomial``. It writes ``multinomial_results.json`` and ``.md`` into this
+folder.
 """
 
 import json
@@ -24,7 +27,7 @@ from dpforest.trees.midpoint_trees import STOPPING
 from reproduce.cells import Cell
 from reproduce.protocol import NOT_COMPARABLE, Record, spread_of, verdict
 
-# Five rows of table 1 are printed in full. This project has the data of four; the fifth row is Wilt, 98.56.
+# Five rows of table 1 are printed in full. This project has the data of four rows; the fifth row is Wilt, 98.56.
 PUBLISHED = {
     "wdbc": ("Wdbc", 95.78),
     "yeast": ("Yeast", 61.03),
@@ -41,8 +44,8 @@ SETTINGS = {
 }
 REPETITIONS, FOLDS = 10, 10
 THEIR_FITS = 100  # number of the paper's fits: ten repetitions of ten folds
-RULE = "code"  # the rule by which the authors' program ends branches; the other rules are run for comparison
-TOLERANCE = 1.5  # difference that counts as equal, in points
+RULE = "code"  # rule by which the authors' program ends branches; `run` also measures all other rules
+TOLERANCE = 1.5  # two accuracies count as equal if they differ by at most this many points
 HERE = Path(__file__).resolve().parent
 
 
@@ -116,7 +119,7 @@ def run() -> dict:
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """Yield one cell with the rows of table 1, without privacy, from the file that a run of this module wrote."""
+    """Yield one cell with the rows of table 1, read from the file that `run` wrote."""
     yield Cell("table 1 as stored", partial(_records, quick))
 
 

@@ -1,8 +1,8 @@
-"""Multinomial random forest, table 3: accuracy over the budget of a tree, B1 = B2 = ε / 20.
+"""Multinomial random forest, table 3: accuracy over the budget ε of a tree. The temperatures are B1 = B2 = ε / 20.
 
-Leaves publish the most frequent label without noise (B3 infinite), because the printed figures are impossible with
-label noise at the printed budgets. So the figures do not show accuracy at a promised ε, and no certified figure is
-reported.
+In this module, leaves publish the most frequent label without noise (B3 infinite), because the printed figures are
+impossible with label noise at the printed budgets. So the forest does not keep the printed ε, and no certified figure
+is reported.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Multinomial random forest, table 1: the forests without privacy that the paper compares with its forest.
 
-This module uses only cells whose column is certain. Five rows of the printed table are complete. The other rows lack
-one of the last three columns. It is unknown which one, so only their first three columns are used. Two rows
-cannot be run: Ads is missing here, and Connect-4 has two classes here instead of the paper's three. There are ten
-repetitions of ten plain shuffled folds, as in the paper; large tables have two repetitions. Forests have 100 trees, and
-k is 5. `reproduce.comparators` has the forests, and docs/PAPERS.md lists what the paper leaves open about them.
+Five rows of the printed table are complete. Each other row lacks one of the last three columns, and the paper does not
+show which column is missing. So this module uses only the first three columns of these rows. Two rows cannot be run:
+Ads is missing here, and Connect-4 has two classes here instead of the paper's three. As in the paper, there are ten
+repetitions of ten shuffled folds without stratification; large tables have two repetitions. Forests have 100 trees, and
+at least k = 5 rows in a leaf. `reproduce.comparators` has the forests, and docs/PAPERS.md lists what the paper leaves
+open about them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from reproduce.protocol import NOT_COMPARABLE, Record, accuracies, at_hand, comp
 
 ITEM: Final = "table 1, all six forests without privacy"
 METHODS: Final = ("Denil14", "BRF", "CompRF-C", "MRF", "CompRF-I", "Breiman")
-# Printed figures, in the order of METHODS. A row with three figures lacks a cell in print.
+# Printed figures, in the order of METHODS. Rows with three figures are incomplete in the paper.
 PUBLISHED: Final[dict[str, tuple[str, tuple[float, ...]]]] = {
     "zoo": ("Zoo", (80.00, 85.00, 87.69)),
     "hayes_roth": ("Hayes", (50.93, 45.35, 45.82)),
@@ -49,7 +50,7 @@ PUBLISHED: Final[dict[str, tuple[str, tuple[float, ...]]]] = {
 }
 FOLDS, REPETITIONS, FEW = 10, 10, 2
 LARGE: Final = 2_500  # tables with more rows get few repetitions
-# No forest that learns has an accuracy that is more than this many points below the share of the most frequent class.
+# A printed accuracy must be wrong if it is more than this many points below the share of the most frequent class.
 FAR_BELOW: Final = 5.0
 _FLOOR: Final = "the printed figure is far below the accuracy of always predicting the most frequent class"
 _WHY: Final = {
@@ -73,7 +74,10 @@ def table(name: str, folder: Path | None) -> Any:
 
 
 def still_alive(data: Any, label: str = "still-alive") -> SimpleNamespace:
-    """Return Echo with another label, which 131 of its 132 rows have. Only 74 rows have the label in the paper."""
+    """Return the table Echo with the label "still-alive", which 131 of its 132 rows have.
+
+    The label that the paper seems to use is known for 74 rows only.
+    """
     kept = data.X[data.X[label].notna()].reset_index(drop=True)
     features = tuple(feature for feature in data.domain.features if feature.name != label)
     domain = replace(data.domain, features=features, classes=("0", "1"), label=label)

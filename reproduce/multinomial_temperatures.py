@@ -1,7 +1,7 @@
 """Bai et al., figure 4: accuracy over the temperatures B1 and B2, without privacy. The paper prints no numbers for it.
 
-Forests have a hundred trees, k is 5, and there are five folds. B1 is the temperature of the feature choice, and B2 is
-the temperature of the value choice.
+B1 is the temperature of the choice of a feature, and B2 is the temperature of the choice of a cut. Forests have a
+hundred trees, each leaf has at least k = 5 rows, and there are five folds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Bai et al., figure 7: accuracy of single trees of the paper and of Breiman's forest, as quantiles over trees.
+"""Bai et al., figure 7: accuracy of single trees, of the paper's forest and of Breiman's forest, as quantiles.
 
-The paper prints no numbers for this figure. There are forty trees in each of five folds, without privacy, and k is 5.
-Better trees do not always make a better forest.
+The paper prints no numbers for this figure. Each of five folds has forty trees, without privacy, with at least k = 5
+rows in a leaf. Better trees do not always make a better forest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Choice of depth and number of trees on held-out training rows, and accuracy of the chosen forest on test rows.
 
-The choice depends on private rows, and no ε pays for it, because a certificate covers only settings that are given.
-So no result of this module counts as certified.
+The choice depends on private rows. A certificate covers only settings that do not depend on the rows, and no ε pays for
+this choice. So no result of this module counts as certified.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ def chosen(
     n_looked: int | None = None,
     of_each: Sequence[str] = ("epsilon",),
 ) -> pd.DataFrame:
-    """Return the accuracy in percent on the test rows of each fold. Settings are the best ones on the inner folds.
+    """Choose the best settings on the inner folds of each fold, and return their accuracy on its test rows, in percent.
 
     Parameters
     ----------
     forest : estimator of the project
     data : object with X, y and domain
     epsilons, depths, trees : sequence
-        The grid; ε = ∞ is always in it.
+        Values of the settings from which the best combination is chosen. ε = ∞ is added to `epsilons`.
     n_folds, n_inner : int
     n_looked : int, optional
         Number of inner folds that are used; all by default.
     of_each : sequence of str
-        Either "epsilon", or "epsilon" and "depth". For each value of these columns, the other settings are chosen.
+        Settings that are not chosen: either "epsilon", or "epsilon" and "depth". For each value of these settings, the
+        best values of all other settings are chosen.
 
     Returns
     -------

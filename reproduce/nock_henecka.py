@@ -1,12 +1,16 @@
 """Nock and Henecka: the best α at each ε (table 1), small or big trees (table 3), boosted or random trees (table 4).
 
 R. Nock, W. Henecka, *Boosted and differentially private ensembles of decision trees* (2020). The paper searches 1.3
-million ensembles on 19 tables in ten folds. Here, the grid has three depths, two numbers of trees and three folds; M is
-10, and each numeric attribute has ten intervals. Each rule has separate noise and splits: with the same seeds, α = 1
-and objective calibration would give the same forest at most values of ε. The folds of a repeat share the noise of the
-repeat, so there are three repeats, and tests use a different repeat in each fold. If a table has more than two classes,
-the paper does not state how it made two classes of them; here, the first class is the most frequent class, and the
-second class is all other rows. Only tables with public bounds have certified figures.
+million ensembles on 19 tables in ten folds. This module searches a grid of three depths and two numbers of trees, in
+three folds. M is 10, and each numeric attribute has ten intervals.
+
+The compared rules determine α: a constant, or objective calibration. Each rule has separate seeds for noise and splits.
+With the same seeds, α = 1 and objective calibration would give the same forest at most values of ε. The folds of a
+repeat share the noise of the repeat. Tests need separate noise in each fold, so there are three repeats, and tests take
+each fold from a different repeat.
+
+If a table has more than two classes, the paper does not state how it made two classes of them. Here, the first class is
+the most frequent class, and the second class is all other rows. Only tables with public bounds have certified figures.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ PAPER: Final = "Nock and Henecka 2020"
 TABLE_1: Final = "table 1, share of tables on which each α is best (certified: those with public bounds)"
 TABLE_4: Final = "table 4, share of significant differences that boosted trees win over random forests"
 TABLE_3: Final = "table 3, whether deep trees and many of them are best"
-# The keys state whether the best depth is big, and whether the best number of trees is big.
+# Printed table 3. The keys state whether the best depth is big, and whether the best number of trees is big.
 SIZES: Final = {
     "page_blocks": (False, False),
     "breast_wisconsin": (False, True),
@@ -49,7 +53,7 @@ SIZES: Final = {
     "wine_red": (True, True),
     "wine_white": (True, True),
 }
-# On how many of the 19 tables each rule is best. A tie counts for each of its rules.
+# Printed table 1: the number of tables, of 19, on which each rule is best. A tie counts for each of the tied rules.
 BEST: Final = {
     "calibrated": (14, 13, 9, 5, 8), "α = 0.1": (3, 2, 3, 4, 6), "α = 1": (5, 6, 9, 11, 6),
 }  # fmt: skip
@@ -75,9 +79,9 @@ TABLES: Final = (
 QUICK: Final = ("sonar", "breast_wisconsin")
 DEPTHS, TREES, FOLDS = (2, 4, 6), (2, 20), 3
 COLUMNS: Final = ["forest", "epsilon", "depth", "trees", "repeat", "fold", "accuracy"]
-MOST_ROWS: Final = 3_000  # largest number of rows of a table, because the grid is large
+MOST_ROWS: Final = 3_000  # larger tables are cut to this number of rows, because the grid takes long
 SEEDS_APART: Final = 100  # distance between the seeds of two rules
-TIE: Final = 1e-6  # in points; the paper's counts for 19 tables add up to 20 to 22, so the paper has few ties
+TIE: Final = 1e-6  # largest difference of a tie, in points; small, because the paper's table 1 has few ties
 SIGNIFICANT: Final = 0.01
 _WHY: Final = {
     "tables": "not explained; these are {n} tables and a small part of the paper's grid",
@@ -86,7 +90,7 @@ _WHY: Final = {
 
 
 def two_classes(data: Any) -> SimpleNamespace:
-    """Return the most frequent class against the rest, on the first rows of the shuffled table."""
+    """Shuffle a table and cut it to `MOST_ROWS` rows. Its two classes are the most frequent class, and all others."""
     labels = data.y.astype(str)
     chosen = labels.sample(frac=1, random_state=0).index[:MOST_ROWS]
     top = labels.value_counts().index[0]
@@ -137,7 +141,7 @@ def winners(cells: pd.DataFrame, epsilon: float) -> dict[str, float]:
 
 
 def beaten(cells: pd.DataFrame, rule: str, trees: int) -> tuple[float, int]:
-    """Compare boosted trees with the two other forests, ensemble by ensemble.
+    """Test boosted trees against the two random forests, for each table, ε and depth.
 
     Return the percentage of significant differences that are in favor of boosted trees, and the number of significant
     differences.
@@ -160,7 +164,7 @@ def beaten(cells: pd.DataFrame, rule: str, trees: int) -> tuple[float, int]:
 def as_printed(cells: pd.DataFrame) -> tuple[float, int]:
     """Compare the best depth and the best number of trees of each table with the paper: big or small.
 
-    Return the percentage of tables on which both are as in the paper, and the number of tables.
+    Return the percentage of tables on which both settings are as in the paper, and the number of tables.
     """
     means = cells[cells.forest.isin(list(BEST))].groupby(["table", "depth", "trees"]).accuracy.mean()
     best = {table: means_of_table.idxmax()[1:] for table, means_of_table in means.groupby("table") if table in SIZES}
@@ -212,9 +216,9 @@ def records(rows: list[Row]) -> Iterator[Record]:
 def claimed(
     item: str, setting: str, more_than: float, ours: float, certified: float | None, n: int, why: str
 ) -> Record:
-    """Return the record of the claim that a share is larger than `more_than`.
+    """Return the record of the paper's claim that a share is larger than `more_than`.
 
-    Our share is of `n` cases; all shares are in percent.
+    We measured our share on `n` cases. All shares are in percent.
     """
     sd = 100 * float(np.sqrt(more_than / 100 * (1 - more_than / 100) / max(n, 1)))
     outcome = COMPATIBLE if ours >= more_than - 2 * sd else CONTRADICTS
@@ -234,7 +238,7 @@ def claimed(
 
 def _share(item: str, rule: str, epsilon: float, count: int, ours: float, certified: float, n: int) -> Record:
     printed = 100 * count / 19
-    # Standard error of the difference of two such shares.
+    # Standard error of the difference of two shares, each of `n` cases.
     sd = float(np.sqrt(max(printed * (100 - printed), 1) * (1 / n + 1 / 19)))
     outcome = verdict(printed, ours, 2 * sd)
     return Record(

@@ -1,7 +1,7 @@
 """Nock and Henecka, figure 2: for each error, the share of runs on Banknote with at most this error.
 
-There are curves with privacy and without privacy. A run has one depth, number of trees, fold and ε of the grid of
-`reproduce.nock_henecka`. The paper draws the curves, and its text prints one number.
+There are curves with privacy and without privacy. A run is a fit at one depth, number of trees, fold and ε of the grid
+of `reproduce.nock_henecka`. The paper draws the curves, and its text prints one number.
 """
 
 from __future__ import annotations

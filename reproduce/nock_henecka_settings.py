@@ -83,7 +83,7 @@ def _parts(name: str, folder: Path | None) -> Iterator[Record]:
 
 
 def _shares(name: str, folder: Path | None) -> pd.DataFrame:
-    """Return how many points the best result at ε = 1 changes with β, with the depth, and with the number of trees."""
+    """Return by how many points the best result at ε = 1 changes with β, with depth, and with the number of trees."""
     by_share = pd.concat({share: means(name, folder, (1.0,), tree_share=share).mean(axis=1) for share in SPLIT_SHARES})
     by_share.index.names = ["share", *by_share.index.names[1:]]
     moved = {key: float(np.ptp(by_share.groupby(key).max())) for key in ("share", "depth", "trees")}

@@ -52,7 +52,7 @@ class PairedTest:
 def paired_tests(records: Iterable[Record]) -> list[PairedTest]:
     """Test each group of an item's cells that has printed figures and at least `FEWEST` cells.
 
-    A group of formulas is left out. Its cells have no standard deviation, so there is no random error to test.
+    Groups of figures that follow from formulas are left out: without random error, there is nothing to test.
 
     >>> cells = [Record("a", "b", "c", 1.0, ours, None, 0.5, "equal", "") for ours in (2.0, 3.0, 4.0, 3.0)]
     >>> [round(value, 3) for value in (paired_tests(cells)[0].mean, paired_tests(cells)[0].t)]

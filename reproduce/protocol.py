@@ -1,4 +1,4 @@
-"""What all reproductions share: the record of a cell of a paper's table, folds, verdicts, and the file of records."""
+"""Code that all reproductions share: records of the cells of a paper's tables, folds, verdicts, and the record file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpforest import PrivacyLeakWarning
 from dpforest.tables.datasets import catalog, list_datasets, load_dataset
 
 PATH: Final = Path(__file__).with_name("results.json")
-TOLERANCE: Final = 2.0  # a published mean and ours count as equal up to this difference, in points
+TOLERANCE: Final = 2.0  # a published mean and our mean count as equal if they differ by at most this many points
 RIGHT: Final = "right on rows held out"
 EQUAL, COMPATIBLE, CONTRADICTS, NOT_COMPARABLE = "equal", "compatible", "contradicts", "not comparable"
 
@@ -34,26 +34,26 @@ class Record:
     published : float or None
         Printed figure; None if the paper draws a curve or has no such figure.
     ours : float or None
-        Mean of the mechanism in the published mode.
+        Our mean figure in the published mode, which follows the paper.
     certified : float or None
-        Mean of a mechanism that keeps the cell's ε. None if the cell has no privacy, or if the table has no public
-        bounds.
+        Our mean figure in the certified mode, which keeps the cell's ε. None if the cell has no privacy, or if the
+        table has no public bounds.
     sd : float
         Standard deviation of `ours` over repetitions and folds.
     verdict : {"equal", "compatible", "contradicts", "not comparable"}
     reason : str
         Reason why the cell contradicts or is not comparable.
     line, axis : str
-        For a point of a curve: its line, and the name of the axis.
+        If the record is a point of a curve: the name of its line, and the name of the horizontal axis.
     at : float or None
-        Value of the point on the axis.
+        Position of the point on the horizontal axis.
     unit : str
         Unit of all figures of the record.
     what : str
-        Quantity that the curve shows, for the chart.
+        Quantity that the curve shows; the chart uses it as the title of its vertical axis.
     spread : float
-        Largest difference from the published figure, in points, with which a cell is compatible (`spread_of`); 0 if
-        unknown.
+        Largest difference from the published figure, in points, at which the verdict is "compatible" (`spread_of`); 0
+        if unknown.
     group : str
         Cells of an item with the same group form one paired test (`reproduce.paired`).
     """
@@ -111,14 +111,15 @@ def point(
 
 
 def spread_of(sd: float, n_ours: int, n_theirs: int = 1) -> float:
-    """Return two standard errors of the difference of two means, in the unit of `sd`.
+    """Return twice the standard error of the difference of two means, in the unit of `sd`.
 
     Parameters
     ----------
     sd : float
         Standard deviation of one value. The papers rarely print a standard deviation, so ours is used for both means.
     n_ours, n_theirs : int
-        Number of values in each mean. It is 1 if the paper reports one draw of a random table.
+        Number of values in our mean and in the paper's mean. `n_theirs` is 1 if the paper reports a single draw of a
+        random table.
 
     >>> round(spread_of(4.0, 6), 1), round(spread_of(3.0, 10, 10), 1)
     (8.6, 2.7)
@@ -157,7 +158,7 @@ def compared(
     ours, certified : float array of shape (n,)
         A value for each draw or fold.
     why : str
-        Reason that is stated if the cell contradicts.
+        Reason that the record states if our mean contradicts the published one.
     n_theirs : int
         Number of values in the printed mean, as for `spread_of`.
     group : str
@@ -182,13 +183,13 @@ def compared(
 
 
 def at_hand(name: str, folder: Path | None) -> bool:
-    """Return whether a table is bundled, or in a folder like `data/`."""
+    """Return whether a table is bundled, or is in a folder that is laid out like `data/`."""
     return name in list_datasets() or (folder is not None and name in _listed(folder))
 
 
 @lru_cache(maxsize=2)
 def load(name: str, folder: Path | None, *, incomplete: str = "category") -> Any:
-    """Return a bundled table, or a table from a folder like `data/`; None if it is missing."""
+    """Return a bundled table, or a table from a folder that is laid out like `data/`; None if the table is missing."""
     if name in list_datasets():
         return load_dataset(name, incomplete=incomplete)
     if folder is None or not at_hand(name, folder):
@@ -204,7 +205,10 @@ def _listed(folder: Path) -> frozenset[str]:
 def folds(
     data: Any, repetitions: int, n_folds: int, *, stratified: bool = True
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield seed, training rows and test rows of each fold. By default, folds are stratified, to keep rare classes."""
+    """Yield seed, training rows and test rows of each fold.
+
+    By default, folds are stratified, so that each fold has rows of rare classes.
+    """
     labels = data.y.astype(str).to_numpy()
     smallest = int(np.unique(labels, return_counts=True)[1].min())
     for repetition in range(repetitions):
@@ -219,9 +223,9 @@ def folds(
 def nested_folds(
     data: Any, repetitions: int, n_folds: int, n_inner: int
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray, list[tuple[np.ndarray, np.ndarray]]]]:
-    """Yield the items of `folds`, each with inner folds of the training rows: pairs of rows to fit and rows to score.
+    """Yield the items of `folds`, and with each of them inner folds, on which settings can be chosen.
 
-    Settings are chosen on the inner folds.
+    An inner fold divides the training rows into rows to fit and rows to score.
 
     >>> data = load_dataset("zoo")
     >>> seed, train, test, inner = next(nested_folds(data, 1, 10, 3))
@@ -234,7 +238,7 @@ def nested_folds(
 
 
 def certified_accuracies(make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int) -> np.ndarray | None:
-    """Return accuracies of a certified forest, or None if no forest is certified because bounds come from the rows."""
+    """Return the accuracies of a certified forest. Return None if bounds come from the rows, so none is certified."""
     return None if data.domain.leaks() else accuracies(make, data, repetitions, n_folds)
 
 
@@ -250,7 +254,7 @@ def accuracies(
     percentages = []
     for seed, train, test in folds(data, repetitions, n_folds, stratified=stratified):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyLeakWarning)  # such a table has no certified cells
+            warnings.simplefilter("ignore", PrivacyLeakWarning)  # a table whose bounds leak gets no certified figure
             forest = make(seed).fit(data.X.iloc[train], data.y.iloc[train])
         percentages.append(100 * float((forest.predict(data.X.iloc[test]) == data.y.iloc[test].to_numpy()).mean()))
     return np.array(percentages)
@@ -259,7 +263,7 @@ def accuracies(
 def write(records: Iterable[Record], path: Path = PATH) -> None:
     """Write the file of all records, from which the page and the report are made."""
     text = json.dumps([asdict(record) for record in records], indent=1, ensure_ascii=False) + "\n"
-    half = path.with_suffix(".half")  # if the run stops while writing, the old file stays complete
+    half = path.with_suffix(".half")  # write another file first, so that the old file survives if the run stops here
     half.write_text(text, encoding="utf-8")
     half.replace(path)
 

@@ -19,7 +19,7 @@ class Ranks:
     ----------
     methods : tuple of str
     mean_ranks : tuple of float
-        Mean rank of each method; 1 for a method that is most accurate on every table.
+        Mean rank of each method over the tables. A method that is most accurate on every table has mean rank 1.
     friedman : float
         p-value of the hypothesis that all methods are equal.
     wilcoxon : dict of str to float
@@ -36,7 +36,7 @@ class Ranks:
 
 
 def ranks(scores: dict[str, list[float]]) -> Ranks:
-    """Return the ranks of accuracies by method. Each method has one accuracy for each table, in the same order.
+    """Rank methods by accuracy. `scores` holds each method's accuracy on each table, with tables in the same order.
 
     Raises
     ------
@@ -63,7 +63,10 @@ def ranks(scores: dict[str, list[float]]) -> Ranks:
 
 
 def by_method(records: Iterable[Record], which: str) -> dict[str, list[float]]:
-    """Return figures by method, from cells named "table, method". `which` is "published", "ours" or "certified"."""
+    """Return the figures of each method, from records whose setting is "table, method".
+
+    `which` is "published", "ours" or "certified".
+    """
     figures: dict[str, list[float]] = {}
     for record in records:
         figures.setdefault(record.setting.split(", ")[1], []).append(getattr(record, which))

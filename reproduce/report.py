@@ -1,4 +1,4 @@
-"""All records as Markdown: docs/REPRODUCED.md."""
+"""The text of docs/REPRODUCED.md: all records as Markdown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reproduce.protocol import COMPATIBLE, CONTRADICTS, EQUAL, NOT_COMPARABLE, R
 from reproduce.ranks import in_words
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "REPRODUCED.md"
-RANKED: Final = (fletcher_islam.ITEM,)  # items with several methods on the same tables
+RANKED: Final = (fletcher_islam.ITEM,)  # tables or figures of papers that compare several methods on the same data
 
 
 def report(records: Iterable[Record]) -> str:

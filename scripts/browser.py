@@ -1,4 +1,4 @@
-"""A server and a headless Chromium for scripts."""
+"""A server of the app, and a headless Chromium, for the scripts that take pictures."""
 
 import contextlib
 import os
@@ -56,7 +56,7 @@ def _wait(url: str, seconds: float = 60) -> None:
 
 @contextlib.contextmanager
 def open_browser() -> Iterator[Browser]:
-    """Run headless Chromium: the system's, or playwright's if there is none."""
+    """Run headless Chromium: the installed one, or playwright's if none is installed."""
     system = os.environ.get("CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=system) if system else playwright.chromium.launch()
@@ -67,7 +67,7 @@ def open_browser() -> Iterator[Browser]:
 
 
 def idle(page: Page, seconds: float = 120) -> None:
-    """Wait until the script has run and the page is drawn."""
+    """Wait until the script of the app has ended and the page is drawn."""
     page.wait_for_timeout(250)
     page.wait_for_selector(RESTING, timeout=1000 * seconds)
     page.wait_for_timeout(250)

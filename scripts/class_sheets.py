@@ -1,6 +1,6 @@
 """Write docs/TEACHING.md and docs/class/*.md from scripts/sheets/: `.venv/bin/python scripts/class_sheets.py`.
 
-This script, or `scripts/lesson_numbers.py`, computes every figure in these files.
+The templates in scripts/sheets/ hold no figures. This script or `scripts/lesson_numbers.py` computes each of them.
 """
 
 import json
@@ -50,7 +50,7 @@ def sure(epsilon: float, prior: float = 0.5, rows: int = 1) -> str:
 
 
 def rebuilt(trees: int, epsilon: float | None = None) -> str:
-    """Return how many of thirty students are reconstructed, as the mean over the made-up classes."""
+    """Return how many of thirty students an attacker reconstructs, as the mean over made-up school classes."""
     return f"{classroom.numbers_right(trees, epsilon).mean():.1f}"
 
 
@@ -60,7 +60,10 @@ def limit(epsilon: float) -> str:
 
 
 def without_small_leaves(trees: int, least: int = 5) -> str:
-    """Return the mean of `rebuilt` from exact counts, if leaves with fewer than `least` students publish none."""
+    """Return how many students are reconstructed from exact counts without those of small leaves.
+
+    A leaf is small if it has fewer than `least` students.
+    """
     members = classroom.members(trees)
     kept = members[members.sum(axis=1) >= least]
     right = []
@@ -72,9 +75,10 @@ def without_small_leaves(trees: int, least: int = 5) -> str:
 
 
 def loss(law: Law, most: int = 12) -> float:
-    """Return the largest log-ratio of the probabilities of an output on two neighboring leaves with two classes.
+    """Return the privacy loss of a rule by which a leaf with two classes publishes an output.
 
-    It is infinite if an output is possible on only one of the two leaves.
+    The loss is the largest log-ratio of the probabilities of an output on two neighboring leaves. It is infinite if an
+    output is possible on only one of the two leaves.
     """
     before, after = neighboring_leaves(2, most)
     p, q = law(before), law(after)
@@ -83,7 +87,7 @@ def loss(law: Law, most: int = 12) -> float:
 
 
 def rules() -> dict[str, float]:
-    """Return the losses of the eight rules of the third exercise."""
+    """Return the privacy losses of the eight rules of the third exercise."""
 
     def drawn(mechanism: str, rate: float = 1.0) -> Law:
         return lambda counts: log_pmf(mechanism, counts, rate)
@@ -122,13 +126,13 @@ def rules() -> dict[str, float]:
 
 
 def single_row() -> str:
-    """Return the smallest ε of the app at which a table of one row has a neighbor that breaks the rule of 2017."""
+    """Return the smallest ε of the app at which the mechanism of 2017 breaks its promise for a table of one row."""
     broken = (e for e in EPSILONS if first_pair("smooth-sensitivity", e, 2, "add-remove").change.before.sum() <= 1)
     return f"{next(broken):g}"
 
 
 def values() -> dict[str, Any]:
-    """Return all values that the sheets may use."""
+    """Return all figures that the templates may use, by name."""
     measured = json.loads((HOME / "data" / "lesson.json").read_text(encoding="utf-8"))
     alone = classroom.members(10)
     return {
@@ -153,13 +157,13 @@ def values() -> dict[str, Any]:
 
 
 def clock() -> list[str]:
-    """Return the minutes of the lesson at which each step begins."""
+    """Return for each step of the lesson the minute at which it begins."""
     begins = np.cumsum([0, *(step.minutes for step in STEPS)])
     return [f"0:{minute:02d}" for minute in begins[:-1]]
 
 
 def sheets() -> dict[Path, str]:
-    """Return the text of every sheet, with all figures filled in."""
+    """Return the text of every file that this script writes, by path."""
     templates = FileSystemLoader(Path(__file__).parent / "sheets")
     environment = Environment(loader=templates, undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
     texts = values()

@@ -24,11 +24,11 @@ page, and a test compares it with the code.
 | file | what the reader says | what the cards start with |
 | --- | --- | --- |
 """
-_SHOWN = 5  # largest number of columns that a row of the page names
+_SHOWN = 5  # largest number of columns that a row of the table names
 
 
 def outcome(file: UglyFile) -> tuple[str, str]:
-    """Return the sentence about a file, and the kinds that the cards of its columns propose."""
+    """Return the app's message about a file, and the kinds that the app proposes for its columns."""
     try:
         table = read_csv(file.data)
     except TableError as problem:
@@ -39,7 +39,7 @@ def outcome(file: UglyFile) -> tuple[str, str]:
 
 
 def proposed(table: CsvTable) -> str:
-    """Return the kinds that the cards of a table propose, or the sentence that takes their place."""
+    """Return the kinds that the app proposes for the columns, or the message that it shows instead."""
     label = suggest_label(table)
     if label is None:
         return "no column can be the label"

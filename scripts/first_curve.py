@@ -1,4 +1,4 @@
-"""Write data/first_curve.json, the first curve of the app: `.venv/bin/python scripts/first_curve.py`."""
+"""Write data/first_curve.json, the curve that the app shows first: `.venv/bin/python scripts/first_curve.py`."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from ui.shared.forests import OPENING, ForestSettings, as_it_comes
 
 
 def opening() -> tuple[tables.Table, ForestSettings]:
-    """Return the opening table and settings of the app: its first forest at ε = 1 on its first table."""
+    """Return the table and the settings with which the app opens: its first table, its first forest, and ε = 1."""
     data = tables.bundled(tables.DEFAULT)
     return tables.bundled_table(data, data.label), as_it_comes(OPENING, "certified", 1.0, "add-remove")
 

@@ -1,6 +1,6 @@
 """Write data/lesson.json, the measured numbers of the lesson: `.venv/bin/python scripts/lesson_numbers.py` (a minute).
 
-Every setting is stated here, so that a new default does not change the numbers.
+This script passes every setting explicitly, so that a new default of a forest does not change the lesson.
 """
 
 import json
@@ -74,7 +74,7 @@ def mean(cells: pd.DataFrame, column: str, **where: float) -> float:
 
 
 def votes(trees: list[int] = TREES) -> dict:
-    """Measure step 3: votes of more trees, each with fewer rows."""
+    """Measure step 3: the vote of more and more trees, each of which gets fewer rows."""
     cells = surface([labels()], table("nursery"), epsilons=[1.0], trees=trees, repeats=20, plan_for="split")
     at = {
         "accuracy": [mean(cells, "accuracy", epsilon=1.0, trees=t) for t in trees],
@@ -86,7 +86,7 @@ def votes(trees: list[int] = TREES) -> dict:
 
 
 def plan(partition: str, epsilons: list[float]) -> dict:
-    """Measure step 4: the ledger of one plan, and its accuracy."""
+    """Measure step 4: the ledger of one division of the rows among trees (`partition`), and its accuracy."""
     data = table("nursery")
     forest = labels(partition=partition, domain=data.domain, random_state=0).fit(data.X, data.y)
     (entry,) = forest.ledger_.entries
@@ -134,7 +134,7 @@ def tree_of(name: str, epsilons: list[float] = ALL_EPSILONS) -> dict:
 
 
 def by_education(epsilons: list[float] = ALL_EPSILONS) -> dict:
-    """Measure step 8: wrong predictions of the tree of the bank, by degree of its customers."""
+    """Measure step 8: wrong predictions of the tree on the bank's table, for customers of each level of education."""
     data, forest = table("adult"), greedy()
     (split,) = splits(data, 1, 0)
     place, budgets = data.domain.names.index("education"), [*epsilons, np.inf]
@@ -156,7 +156,10 @@ def by_education(epsilons: list[float] = ALL_EPSILONS) -> dict:
 
 
 def rebuilt(trees: int, epsilon: float | None) -> dict:
-    """Measure steps 0 and 7: mean number of reconstructed students, and share of made-up classes with all thirty."""
+    """Measure steps 0 and 7: reconstruction of thirty students, in many made-up school classes.
+
+    Return the mean number of reconstructed students, and the share of school classes that are reconstructed completely.
+    """
     right = classroom.numbers_right(trees, epsilon)
     return {
         "right": round(float(right.mean()), DIGITS),
@@ -177,7 +180,7 @@ def other_seeds(trees: int, seeds: int = 60) -> float:
 
 
 def in_explore() -> dict:
-    """Measure Explore's trees, which make two branches at each test, at the settings that the lesson links to."""
+    """Measure the trees of Explore, at the settings to which the lesson links. Each of their tests has two branches."""
     two = labels(categorical="ordered")
     cells = surface([two], table("nursery"), epsilons=[1.0], trees=[31], repeats=20, plan_for="split")
     deep = depths([2, 6], [0.1], "ordered")["accuracy"]["0.1"]

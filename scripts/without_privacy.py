@@ -1,6 +1,6 @@
-"""Write data/without_privacy.json, the results of scikit-learn on the bundled tables.
+"""Write data/without_privacy.json, the results of scikit-learn's classifiers on the bundled tables.
 
-`.venv/bin/python scripts/without_privacy.py` takes half a minute.
+Run `.venv/bin/python scripts/without_privacy.py`; it takes half a minute.
 """
 
 import json

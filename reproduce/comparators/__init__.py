@@ -1,4 +1,7 @@
-"""Forests that the papers compare their forests with: the non-private ones of the multinomial paper, and RGV."""
+"""Forests with which the papers compare their own forests.
+
+These are the forests without privacy of the multinomial paper, and the forest of Rana, Gupta and Venkatesh (RGV).
+"""
 
 from functools import partial
 from typing import Final

@@ -1,7 +1,6 @@
-"""The base class of all comparators. It reads a table by its domain, and predicts the class with the most votes.
+"""The base class of all comparators: forests with which a paper compares its forest.
 
-A comparator is a forest that is measured next to the forest of a paper. Comparators are not private, and the app does
-not offer them.
+Comparators are not private, and the app does not offer them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from dpforest.tables.domain import Domain
 
 @dataclass
 class Comparator(ABC):
-    """A forest without privacy. The defaults are the settings of the multinomial paper's table 1.
+    """A forest that predicts the class with the most votes. The defaults are those of the multinomial paper's table 1.
 
     Parameters
     ----------
@@ -28,7 +27,7 @@ class Comparator(ABC):
         Determines all random draws.
     n_trees : int
     min_leaf : int
-        Least number of rows in a leaf, the paper's k. The forest determines which rows count.
+        Least number of rows in a leaf, the paper's k. Each kind of forest defines which rows count.
     """
 
     domain: Domain
@@ -47,9 +46,9 @@ class Comparator(ABC):
         return self._votes(self.domain.encode(X))
 
     def predict(self, X: pd.DataFrame) -> np.ndarray:
-        """Return the class with the most votes, as written in the domain.
+        """Return for each row the class with the most votes, as the domain writes it.
 
-        A tie goes to the first class of the domain.
+        In a tie, the class that is first in the domain wins.
         """
         return self.domain.class_array[self.votes(X).argmax(axis=1)]
 

@@ -17,9 +17,9 @@ from reproduce.comparators.base import Comparator
 class BreimanForest(Comparator):
     """L. Breiman, *Random forests* (2001): a bootstrap for each tree, and the best cut of √D features at each node.
 
-    scikit-learn reads numbers as codes, and each category as a column. The number of candidates is the square root of
-    the number of columns. Each leaf holds at least k different rows of the bootstrap: a row that is drawn twice counts
-    once. The forest averages the class shares in the leaves of its trees.
+    scikit-learn gets the numbers as integer codes, and a column of 0 and 1 for each category. The number of candidate
+    columns of a node is the square root of the number of columns. Each leaf holds at least k different rows of the
+    bootstrap; a row that is drawn twice counts once. The forest averages the class shares in the leaves of its trees.
 
     Examples
     --------

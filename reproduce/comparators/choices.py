@@ -1,7 +1,8 @@
-"""Kernels that choose the test of a node in Denil's forest and the Bernoulli forest, among cuts at midpoints.
+"""Compiled functions that choose the test of a node in Denil's forest and in the Bernoulli forest (BRF).
 
-D is the number of features. A node of Denil et al. 2014 has min(1 + Poisson(λ), D) candidate features, and takes the
-best cut within the range of a few structure points. A node of Wang et al. 2018 (BRF) has one candidate feature with
+All cuts of numbers are at midpoints between the values of structure rows, the rows that choose tests. D is the number
+of features. A node of Denil et al. 2014 has min(1 + Poisson(λ), D) candidate features. It draws a few structure rows
+(the points), and takes the best cut within their range. A node of Wang et al. 2018 (BRF) has one candidate feature with
 probability p1, and √D candidates otherwise. It takes a random cut with probability p2, and the best cut otherwise.
 """
 
@@ -16,33 +17,34 @@ from dpforest.trees.midpoint_kernels import coin, hashed
 DENIL, BERNOULLI = 0, 1
 NOTHING = -1
 
-# Indices of the draws from a node's key. The keys of the children are the words 2 and 3.
+# A node's key and an index determine a random number. These are the indices of this module; the keys of the children
+# have the indices 2 and 3.
 HOW_MANY, WHICH_FEATURES, POINTS, ONE_FEATURE, RANDOM_CUT, WHICH_CUT = 10, 11, 12, 13, 14, 15
 
 
 class Rule(NamedTuple):
-    """The forest's kind, and its settings."""
+    """The kind of the forest, and the settings of this kind."""
 
     kind: int
-    rate: float  # Denil: λ of the number of features
-    n_points: int  # Denil: number of preselected structure points
+    rate: float  # Denil: λ of the number of candidate features
+    n_points: int  # Denil: number of structure points that a node draws
     n_features: int  # Bernoulli: number of candidate features of a node that has more than one
     p_feature: float  # Bernoulli: p1
     p_cut: float  # Bernoulli: p2
 
 
 class Room(NamedTuple):
-    """Room for the drawn features and rows of a node; each node overwrites it."""
+    """Arrays for the features and rows that a node draws. Each node overwrites them."""
 
     order: np.ndarray  # all features; the drawn features come first
-    points: np.ndarray  # preselected rows
+    points: np.ndarray  # drawn rows
 
 
 @njit(nogil=True, cache=True)
 def choose(rule, span, column, key, rows, settings, parts, scratch, room):
-    """Return a feature and a cut for the node; (-1, -1) if no drawn candidate has a cut with enough rows on both sides.
+    """Return the feature and the cut of the node; (-1, -1) if no candidate has a cut with enough rows on both sides.
 
-    `column` is a column with an order in which the node's structure rows are adjacent.
+    `column` is the index of a column in whose sort order the structure rows of the node are adjacent.
     """
     if rule.kind == DENIL:
         n_features = 1 + poisson(rule.rate, coin(key, HOW_MANY))
@@ -82,7 +84,10 @@ def draw_features(key, n_features, order):
 
 @njit(nogil=True, cache=True)
 def draw_points(column, key, wanted, room):
-    """Draw rows of a sorted column without replacement, and return their number, at most `wanted`."""
+    """Draw `wanted` rows of a sorted column without replacement, or all rows if there are fewer.
+
+    Return the number of drawn rows.
+    """
     n = len(column)
     taken = 0
     for i in range(n):
@@ -96,7 +101,7 @@ def draw_points(column, key, wanted, room):
 
 @njit(nogil=True, cache=True)
 def random_cut(n_features, u, span, rows, settings, parts, scratch, room):
-    """Return a uniformly drawn cut of the first candidate that has cuts."""
+    """Return a uniformly drawn cut of the first candidate feature that has cuts."""
     squares = sum_of_squares(scratch.total, settings.table)
     for i in range(n_features):
         j = room.order[i]
@@ -108,7 +113,7 @@ def random_cut(n_features, u, span, rows, settings, parts, scratch, room):
 
 @njit(nogil=True, cache=True)
 def best_cut(n_features, n_points, span, rows, settings, parts, scratch, room):
-    """Return the cut with the largest decrease. If there are points, only cuts within their range count."""
+    """Return the cut with the largest decrease in impurity. If there are points, only cuts within their range count."""
     squares = sum_of_squares(scratch.total, settings.table)
     feature, cut, best = NOTHING, np.int64(NOTHING), -np.inf
     for i in range(n_features):
@@ -124,7 +129,7 @@ def best_cut(n_features, n_points, span, rows, settings, parts, scratch, room):
 
 @njit(nogil=True, cache=True)
 def within(cut, codes, categorical, n_points, room):
-    """Return whether a cut separates the points, so that each side gets some points."""
+    """Return whether a cut leaves some points on each side."""
     n_right = 0
     for i in range(n_points):
         x = np.int64(codes[room.points[i]])

@@ -1,4 +1,4 @@
-"""The comparison-based forest CompRF of Haghiri et al.: its consistent variant (-C) and its supervised variant (-I)."""
+"""The comparison-based forest of Haghiri et al., in a consistent variant (CompRF-C) and a supervised one (CompRF-I)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from reproduce.comparators.triplets import ComparisonTree, Points, add_votes, gr
 class ComparisonForest(Comparator):
     """S. Haghiri, D. Garreau, U. von Luxburg, *Comparison-based random forests* (2018).
 
-    A node draws two pivots among its rows, and each row goes to the nearer pivot. In the supervised variant (CompRF-I),
-    the two pivots have different classes, and every tree reads all rows. In the unsupervised variant (CompRF-C), a tree
-    divides its rows into structure rows and estimation rows. Pivots are any two structure rows; estimation rows end
-    branches and label leaves. A node with at most k rows is a leaf. In the supervised variant, a node with one class is
-    a leaf, too.
+    A node draws two pivots among its rows, and each row goes to the nearer pivot. A node with at most k rows is a leaf.
+    In the supervised variant (CompRF-I), the two pivots have different classes, and every tree reads all rows. A node
+    whose rows all have one class is a leaf, too. In the consistent variant (CompRF-C), a tree divides the rows into
+    structure rows and estimation rows. The pivots are any two structure rows. Only estimation rows count against k, and
+    only they label leaves.
 
     Parameters
     ----------
@@ -42,14 +42,15 @@ class ComparisonForest(Comparator):
     _mean: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.domain = self.domain.on_scale("linear")  # distances must be distances of values, not of ranks or octaves
+        self.domain = self.domain.on_scale("linear")  # the distance of two codes must reflect the distance of values
 
     def _grow(self, codes: np.ndarray, y: np.ndarray) -> None:
         numeric = ~self.is_categorical
         known = ~self._is_missing(codes)[:, numeric]
         self._mean = (codes[:, numeric] * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         self.learned = self._points(codes)
-        with np.errstate(over="ignore"):  # hashing overflows on purpose; numpy warns only if numba is switched off
+        # Hashing overflows on purpose. If numba is switched off, numpy would warn about it.
+        with np.errstate(over="ignore"):
             self.trees = [
                 ComparisonTree(
                     *grow_comparison_tree(
@@ -72,12 +73,12 @@ class ComparisonForest(Comparator):
         return votes
 
     def _points(self, codes: np.ndarray) -> Points:
-        """Return rows as points: numbers, with the training mean in place of a missing number, and categories."""
+        """Return rows as points. The mean of the training rows replaces a missing number."""
         numeric = ~self.is_categorical
         of_one_code = [(f.high - f.low) / (N_CODES - f.first_code) for f in self.domain.features if f.kind == "numeric"]
         numbers = np.where(self._is_missing(codes)[:, numeric], self._mean, codes[:, numeric]) * of_one_code
         return Points(np.ascontiguousarray(numbers), np.ascontiguousarray(codes[:, self.is_categorical]))
 
     def _is_missing(self, codes: np.ndarray) -> np.ndarray:
-        """Return which numeric cells have the separate code of missing cells."""
+        """Return which numeric cells are missing. Missing cells have a code of their column that no number has."""
         return codes < np.array([f.first_code if f.kind == "numeric" else 0 for f in self.domain.features])

@@ -1,4 +1,7 @@
-"""Denil's forest and BRF: forests with a proof of consistency, which the multinomial paper compares with its forest."""
+"""Denil's forest and the Bernoulli forest (BRF), with which the multinomial paper compares its forest.
+
+Both forests have a proof of consistency: with more rows, their error tends to the least possible error.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ class DenilForest(PartitionedForest):
     domain, seed, n_trees, min_leaf
             See `Comparator`.
     n_points : int
-            Number of structure points that are preselected at a node. Cuts lie in the range of these points.
+            Number of structure rows that a node draws. Its cut must lie within the range of these rows.
 
     Examples
     --------
@@ -45,7 +48,8 @@ class BernoulliForest(PartitionedForest):
     domain, seed, n_trees, min_leaf
             See `Comparator`.
     p_feature, p_cut : float
-            p1 and p2: probability that a node has a single candidate feature, and that it draws a random cut.
+            The paper's p1 and p2: the probability that a node has a single candidate feature, and the probability that
+            it takes a random cut.
     """
 
     p_feature: float = 0.05

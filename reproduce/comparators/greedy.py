@@ -1,8 +1,9 @@
-"""Private greedy trees on a grid: the exponential mechanism chooses tests, noisy counts stop branches and label leaves.
+"""Private greedy trees of Friedman and Schuster, with information gain as the score of a test.
 
-This is Friedman and Schuster's tree with information gain: a node makes one choice among the tests of all attributes.
-Numbers are on a coarse public grid, because `reproduce.comparators.rana` grows many trees. This module uses floating
-point, so it is for measurements only.
+At each node, the exponential mechanism makes one choice among the tests of all attributes. Noisy counts determine where
+branches end, and label the leaves. Numbers are rounded to a coarse public grid, to save time:
+`reproduce.comparators.rana` grows many trees. The noise uses floating-point numbers, whose rounding may leak rows. So
+this module is for measurements only.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ PLACES = 1_024  # number of places of a numeric feature; a place is an interval 
 
 @dataclass
 class Node:
-    """A node; a leaf if it has no children. A numeric test sends grid places up to `cut` to the first child."""
+    """A node, or a leaf if it has no children. A numeric test sends places up to `cut` to the first child."""
 
     label: int = 0
     feature: int = -1
@@ -29,7 +30,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Grid:
-    """Map from the codes of a domain to places. A place is an interval of numeric codes, or one categorical code.
+    """Map from the codes of a domain to places. A place is an interval of numeric codes, or one code of a category.
 
     Attributes
     ----------
@@ -66,8 +67,8 @@ class Grower:
     y : int64 array of shape (n,)
         Class indices.
     epsilon : float
-            ε of one tree. With n numeric attributes, a path of depth d has (2 + n) d + 2 questions with equal shares of
-            ε.
+            ε of one tree. With n numeric attributes, a path of depth d asks (2 + n) d + 2 noisy questions, and each of
+            them gets an equal share of ε.
     depth : int
     """
 
@@ -125,10 +126,10 @@ class Grower:
         return node
 
     def gain(self, counts: np.ndarray) -> np.ndarray:
-        """Return each child's term of the information gain, from class counts of shape (..., n_classes).
+        """Return a child's contribution to the score of a test, from class counts of shape (..., n_classes).
 
-        The term is −(number of rows) × (entropy) of the child. The terms of a test's children add up to the gain times
-        the node's number of rows, plus a constant that is the same for all tests of the node.
+        The contribution is −(number of rows) × (entropy) of the child. The sum over all children of a test is the
+        information gain times the node's number of rows, plus a constant that is the same for all tests of the node.
         """
         return self.entropy[counts].sum(axis=-1) - self.entropy[counts.sum(axis=-1)]
 

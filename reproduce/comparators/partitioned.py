@@ -1,7 +1,7 @@
 """Trees that split their rows into halves: structure rows choose the tests, and estimation rows label the leaves.
 
-The trees grow like the trees of the multinomial forest (`dpforest.trees.midpoint_kernels`), but choose tests in another
-way. A cut is allowed only if each side gets at least k estimation rows, so every leaf has at least k estimation rows.
+The trees grow like the trees of the multinomial forest (`dpforest.trees.midpoint_kernels`), but choose tests by another
+rule. A cut is allowed only if each side gets at least k estimation rows, so every leaf has at least k estimation rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from reproduce.comparators.choices import NOTHING, Room, Rule, choose
 
 MOST_DEPTH = 60
 
-# These are private functions of the engine. Their names here are the names in the engine.
+# These functions are private in `dpforest.trees.midpoint_kernels`. They are imported under their names there.
 _parts, _new_tree, _is_pure = kernels._parts, kernels._new_tree, kernels._is_pure
 _count_classes, _mark, _partition_estimation = kernels._count_classes, kernels._mark, kernels._partition_estimation
 _add_child, _partition_columns, _count_leaves = kernels._add_child, kernels._partition_columns, kernels._count_leaves
@@ -59,7 +59,8 @@ class PartitionedForest(Comparator):
         k = self.min_leaf
         settings = Settings(np.empty(0, np.int64), 0.0, 0.0, 0.0, k, k, 2 * k, 2 * k, True, MOST_DEPTH)
         n_structure, rule = structure_size(len(codes), 1.0), self.rule
-        with np.errstate(over="ignore"):  # hashing overflows on purpose; numpy warns only if numba is switched off
+        # Hashing overflows on purpose. If numba is switched off, numpy would warn about it.
+        with np.errstate(over="ignore"):
             grown = [
                 grow_tree(np.uint64(self.seed), tree, n_structure, rule, rows, settings) for tree in range(self.n_trees)
             ]

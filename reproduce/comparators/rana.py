@@ -1,4 +1,4 @@
-"""The forest of Rana, Gupta and Venkatesh (RGV). It claims a weaker kind of privacy; its certificate states this."""
+"""The forest of Rana, Gupta and Venkatesh (RGV), whose authors claim less than differential privacy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpforest.privacy.rationals import text_up
 from reproduce.comparators.base import Comparator
 from reproduce.comparators.greedy import Grid, Grower, Node, labels
 
-LEAST_TREES: Final = 110  # least number of trees of Fletcher and Islam, who ran 110 to 1385 trees
+LEAST_TREES: Final = 110  # Fletcher and Islam ran this forest with 110 to 1385 trees
 WEAKER: Final = (
     "The claim of this forest is weaker than differential privacy: it is only about the values of somebody's "
     "attributes. It allows others to find out whether somebody is in the table."
@@ -84,7 +84,7 @@ class RanaForest(Comparator):
         return votes
 
     def _certificate(self) -> Certificate:
-        """Return the certificate under replace-one, the relation that is most like that of the paper's claim."""
+        """Return a certificate for replace-one, the neighbor relation that is closest to the claim of the paper."""
         epsilon = Fraction(str(self.epsilon))
         spent = (
             f"Each of the {self.n_trees} trees reads all rows and spends all of ε = {text_up(epsilon)}. Losses add up, "

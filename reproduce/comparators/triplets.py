@@ -1,7 +1,8 @@
-"""Trees of triplet comparisons: a row goes to the nearer of two pivots. These kernels do not check bounds.
+"""Trees of triplet comparisons: each row goes to the nearer of two pivots, which are rows themselves.
 
 S. Haghiri, D. Garreau, U. von Luxburg, *Comparison-based random forests* (2018). The distance is Euclidean. Numbers are
-not scaled, and each category has a column of 0 and 1, so two different categories add 2 to the squared distance.
+not scaled, and each category has a column of 0 and 1, so two different categories add 2 to the squared distance. The
+compiled functions of this module do not check that indices are within arrays.
 """
 
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from numba import njit
 
 from dpforest.trees.midpoint_kernels import ROOT, coin, draw_structure, hashed, tree_key
 
-ATTEMPTS = 10  # a node is a leaf if none of this many pairs of pivots separates its rows
+ATTEMPTS = 10  # number of pairs of pivots that a node draws; if no pair separates its rows, the node is a leaf
 LEAF = -1
 FIRST, SECOND, LEFT, RIGHT = 0, 1, 2, 3
 
@@ -26,14 +27,14 @@ class Points(NamedTuple):
 class ComparisonTree(NamedTuple):
     """Nodes in the order in which they were grown."""
 
-    pivots: np.ndarray  # (n_nodes, 2): training rows; LEAF for a leaf
+    pivots: np.ndarray  # (n_nodes, 2): indices of training rows; LEAF for a leaf
     first_child: np.ndarray
     label: np.ndarray
 
 
 @njit(nogil=True, cache=True)
 def goes_second(points, row, pivots, first, second):
-    """Return whether a row is nearer to the second of two pivots. A row at equal distances goes to the first."""
+    """Return whether a row is nearer to the second of two pivots. At equal distances, it goes to the first pivot."""
     to_first, to_second = 0.0, 0.0  # squared distances
     for j in range(points.numbers.shape[1]):
         x, a, b = points.numbers[row, j], pivots.numbers[first, j], pivots.numbers[second, j]
@@ -43,12 +44,16 @@ def goes_second(points, row, pivots, first, second):
         x, a, b = points.categories[row, j], pivots.categories[first, j], pivots.categories[second, j]
         to_first += 2.0 * (x != a)
         to_second += 2.0 * (x != b)
-    return to_second < to_first * (1 - 1e-9)  # equal distances may differ by rounding
+    return to_second < to_first * (1 - 1e-9)  # the tolerance, because rounding may make equal distances differ
 
 
 @njit(nogil=True, cache=True)
 def grow_comparison_tree(seed, tree, points, y, n_classes, supervised, k):
-    """Grow one tree: on all rows if supervised, else with structure rows as pivots and labels of estimation rows."""
+    """Grow one tree.
+
+    If supervised, all rows may be pivots, and all rows label leaves. Otherwise, a random half (structure rows) may be
+    pivots, and the second half (estimation rows) labels leaves.
+    """
     n = len(y)
     key = tree_key(seed, tree)
     if supervised:
@@ -96,7 +101,7 @@ def grow_comparison_tree(seed, tree, points, y, n_classes, supervised, k):
 def draw_pivots(rows, y, supervised, key):
     """Draw two different rows of a node.
 
-    If supervised, the node has at least two classes, and the rows differ in class.
+    If supervised, the node has at least two classes, and the two drawn rows have different classes.
     """
     n = len(rows)
     at = np.int64(coin(key, FIRST) * n)
@@ -118,7 +123,7 @@ def draw_pivots(rows, y, supervised, key):
 
 @njit(nogil=True, cache=True)
 def part(rows, a, b, points, first, second, spare):
-    """Move the rows a..b that are nearer to the first pivot to the front, in order. Return the end of these rows."""
+    """Reorder the rows a..b: first those that are nearer to the first pivot. Return the index at which these end."""
     middle, n_right = a, 0
     for i in range(a, b):
         row = rows[i]
