@@ -76,7 +76,7 @@ def table(name: str, folder: Path | None) -> Any:
 def still_alive(data: Any, label: str = "still-alive") -> SimpleNamespace:
     """Return the table Echo with the label "still-alive", which 131 of its 132 rows have.
 
-    The label that the paper seems to use is known for 74 rows only.
+    The usual label of this table is known for 74 rows only, fewer than the paper has.
     """
     kept = data.X[data.X[label].notna()].reset_index(drop=True)
     features = tuple(feature for feature in data.domain.features if feature.name != label)

@@ -44,14 +44,14 @@ def correct_fit(table: Table) -> dict:
 
 
 def by_position(table: Table) -> dict:
-    """Assign rows to trees by their order in the file, so that a missing row moves the borders of all parts."""
+    """Assign rows to trees by their order in the file, so that a missing row moves all later rows."""
     X, y = table
     trees = np.arange(len(y)) * N_TREES // len(y)
     return {"labels": labels_of(count(trees, y))}
 
 
 def seeded(table: Table) -> dict:
-    """Draw noise from the public seed of the structure."""
+    """Draw the noise from the seed of the trees' structure, which is public."""
     X, y = table
     trees = release.assign_rows(X.index.to_numpy(), N_TREES, SecretSource())
     return {"labels": labels_of(count(trees, y), DemoSource(0))}
@@ -80,7 +80,7 @@ def values_of_rows_as_candidates(table: Table) -> dict:
 
 
 def exact_stop(table: Table) -> dict:
-    """Split no node that has few rows, by the exact number of rows."""
+    """Split no node with few rows, and decide this by the exact number of rows."""
     X, y = table
     trees = np.zeros(len(y), int)
     if len(y) >= 20:
@@ -89,7 +89,7 @@ def exact_stop(table: Table) -> dict:
 
 
 def exact_beta(table: Table) -> dict:
-    """Add noise to the leaves but not to the coefficient of the tree."""
+    """Add noise to the leaves, but not to the coefficient of the tree in the sum of trees."""
     X, y = table
     leaves = (X.iloc[:, 0].to_numpy() > 0.5).astype(int)
     counts, ledger = count(leaves, y, 2), Ledger(Fraction(1), "add-remove")
@@ -111,7 +111,7 @@ def exact_beta_for_weights(table: Table) -> dict:
 
 
 def only_leaves_with_rows(table: Table) -> dict:
-    """Export no labels of leaves without rows."""
+    """Release labels of leaves with rows only, so that a row decides whether its leaf is released."""
     X, y = table
     leaves = np.minimum((X.iloc[:, 0].to_numpy() * 50).astype(int), 49)
     counts = count(leaves, y, 50)
@@ -161,7 +161,7 @@ def direct_sampler_call(table: Table) -> dict:
     return {"noisy": samplers.draw_noisy_counts(counts, Fraction(40), SecretSource())}
 
 
-# For each faulty fit, the kinds of findings that a replay must report at least.
+# For each faulty fit, the kinds of findings that a replay must report. It may report more.
 FAULTS = {
     unpaid: {"unpaid"},
     direct_sampler_call: {"undeclared"},

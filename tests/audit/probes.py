@@ -1,6 +1,7 @@
-"""Probes: functions that return one number. A mutant changes the number of its probe.
+"""Probes: functions that return one number and have the name of a mutant, a deliberate mistake in certified code.
 
-Draws come from fixed words, so a probe returns the same number whenever it runs the same code.
+If the mutant is in the code, its probe returns another number. Draws come from fixed random words, so a probe returns
+the same number whenever it runs the same code.
 """
 
 import math
@@ -37,7 +38,7 @@ HALVES = np.arange(12) % 2
 
 
 class FixedWords(SecretSource):
-    """Source of words that are the same in every run, in place of secret words."""
+    """Source of random words that are the same in every run. It takes the place of the secret source."""
 
     __slots__ = ("_rng",)
 
@@ -49,7 +50,7 @@ class FixedWords(SecretSource):
 
 
 def labels_at_the_rate_of_the_entry() -> float:
-    """Share of draws that give a label two rows below the top label, at ε = 1 under replace-one, where κ = 1/2."""
+    """Share of draws that release a label that has two rows less than the top label, at ε = 1 under replace-one."""
     counts, ledger = np.tile([2, 0], (DRAWS, 1)), Ledger(1, "replace-one")
     settings = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbors": "replace-one", "ledger": ledger}
     return release_labels(counts, mechanism="exponential", source=FixedWords(), **settings).mean()
@@ -61,7 +62,7 @@ def negative_zero_is_a_zero() -> float:
 
 
 def long_shots_never_hit() -> float:
-    """Whether the luckiest lanes draw an event of probability e^-12. Its coins of e^-1 hit by "< 1/2, not < 1/3"."""
+    """Whether an event of probability e^-12 can occur: whether it does on a tape on which all its coins succeed."""
     tape = np.tile(np.array([0, 65_535], np.uint16), 20)
     return samplers.bernoulli_exp(tape, 0, 12, 1)[0]
 
@@ -73,9 +74,10 @@ def fine_scores_at_the_coarse_rate() -> float:
 
 
 def entropy_is_at_most_log_n() -> float:
-    """Loss of row 32 in a draw that costs ε = 1. The other 31 rows are equal, and row 32 has a different class.
+    """Privacy loss of row 32 in a choice of a test that costs ε = 1.
 
-    This is the worst case: of about a thousand tests, only one does not separate row 32 from the other rows.
+    The other 31 rows are equal, and row 32 has another class. This is the worst case: of about a thousand tests, all
+    but one separate row 32 from the other rows.
     """
     candidates = public_candidates(public_domain(2, *[None] * 5), 200)
     rows = np.zeros((32, 6), np.uint8)
@@ -90,7 +92,7 @@ def entropy_is_at_most_log_n() -> float:
 
 
 def reach_of_the_rows() -> float:
-    """Decrease of the second tree's weight bound if the only row of the right leaf is removed."""
+    """Decrease of the bound on weights in the second tree, if the only row of a leaf of the first tree is removed."""
 
     class FixedMechanism:
         alphas: list[float] = []
@@ -149,7 +151,7 @@ def empty_bins_are_not_asked() -> float:
 
 
 def bytes_come_round() -> float:
-    """Whether words 32 to 63 repeat words 0 to 31."""
+    """Whether words 32 to 63 of the secret source repeat words 0 to 31."""
     first, second = SecretSource().words(64).reshape(2, 32)
     return np.array_equal(first, second)
 
@@ -169,7 +171,7 @@ def every_row_in_every_tree() -> float:
 
 
 def missing_is_the_median() -> float:
-    """Change of the code of a missing cell with the value of another row, as a share of the range."""
+    """Change of the code of a missing cell when the value of another row changes, as a share of the range."""
     feature = replace(public_domain(None).features[0], missing="value", missing_value=0.25)
     domain = Domain((feature,), (0, 1), "y", "documented", "made up")
     codes = [int(domain.encode(pd.DataFrame({"f0": [np.nan, other]}))[0, 0]) for other in (0.125, 0.875)]
@@ -206,7 +208,7 @@ def equal_leaves_draw_once() -> float:
 
 def structure_that_suits_the_rows() -> float:
     """Whether the structure of a fit differs from the structure that its public seed determines."""
-    # A released scale would move the thresholds by its noise.
+    # The fit uses a public scale, because the noise of a released scale would move the thresholds.
     public_scale = {"domain": DOMAIN, "scale_share": "public"}
     forest = dpforest.MajorityLabelForestClassifier(n_estimators=3, max_depth=2, **public_scale).fit(ROWS, HALVES)
     public = grow_random_trees(DOMAIN, n_trees=3, depth=2, seed=0)
@@ -220,7 +222,7 @@ def as_many_of_each_class() -> float:
 
 
 def carried_from_true_leaves() -> float:
-    """Number of different α for the second level of a second tree, in nine trials with the same table of leaves."""
+    """Number of different errors from which α is computed, in nine trees whose leaves have the same weights."""
     mechanism, table = mechanism_of(alpha="carried"), np.array([[9, 3], [1, 9]]) * 1024
     errors = set()
     for _ in range(9):
@@ -237,7 +239,7 @@ def blocks_overlap() -> float:
 
 
 def values_are_clamped_below() -> float:
-    """Share of leaves of the second class whose value equals the bound, if noise has twice the size of the bound."""
+    """Share of leaves whose value equals the bound of 10, if all rows have the second class and noise is large."""
     values, _ = mechanism_of(leaf="range", beta="one").leaves(np.tile([0, 512], (DRAWS, 1)))
     return (values == 10).mean()
 
@@ -257,7 +259,7 @@ def mechanism_of(*, alpha: Any = 0.0, leaf: str = "counts", beta: str = "post") 
     return mechanism
 
 
-# For each probe, its number without the mutant, and its number with the mutant.
+# For each probe, the number that it returns without its mutant, and the number that it returns with the mutant.
 SAYS: dict[Callable[[], float], tuple[float, float]] = {
     labels_at_the_rate_of_the_entry: (1 / (1 + math.e), 1 / (1 + math.e**2)),
     negative_zero_is_a_zero: (math.tanh(0.5), 1 - 1 / math.e),
@@ -284,7 +286,7 @@ SAYS: dict[Callable[[], float], tuple[float, float]] = {
 }
 
 
-# Settings of a forest that a mutant needs to have an effect.
+# Settings of a forest without which a mutant has no effect.
 SETTINGS: dict[str, dict[str, Any]] = {
     "whole_scales": {"epsilon": 0.7},
     "carried_from_true_leaves": {"alpha": "carried"},

@@ -60,7 +60,7 @@ CAPS = st.integers(1, MOST_LEAVES)
 
 
 def estimators(most_depth: int, most_greedy_depth: int):
-    """Draw one of all certified forests, with any of its options."""
+    """Draw one of the certified forests, with any of its options."""
     deep, greedy = st.integers(0, most_depth), st.integers(1, most_greedy_depth)
     bins = st.sampled_from([2, 3, 10, 255, 1_000])
     partitions = st.sampled_from(["independent", "shared"])

@@ -1,7 +1,8 @@
-"""The black-box auditor: its bound is right, and its search finds known faults and blames no sound mechanism.
+"""The black-box auditor, which bounds the privacy loss of a mechanism from below by attacks on its outputs.
 
-Draws are fresh in every run. An assertion blames a sound mechanism with a probability of at most 1e-6 (`SURE`). There
-are so many trials that the auditor also misses a fault with a probability below 1e-6.
+Its bound is right, and its search finds known faults and blames no sound mechanism. Draws are fresh in every run. An
+assertion blames a sound mechanism with a probability of at most 1e-6 (`SURE`). The number of trials is so large that
+the auditor misses a fault with a probability below 1e-6.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ from dpforest.audit.fits import ABSENT, run_many
 from tests.conftest import public_domain
 
 SURE = 1 - 1e-6
-RNG = np.random.default_rng()  # without a seed, like the releases that it simulates
+RNG = np.random.default_rng()  # without a seed, because real releases have none
 
 
 def counts(leaves: list[np.ndarray], epsilon: float) -> np.ndarray:
@@ -50,7 +51,7 @@ def by_row(mechanism, trees: int, epsilon: float):
 
 @pytest.mark.filterwarnings("ignore")  # joblib warns about an unfinished generator
 def test_a_generator_that_travels_to_other_processes_is_refused():
-    """Each process would draw the same numbers, and the counts of hits would not be independent."""
+    """With a copied generator, each process would draw the same numbers, so counts of hits would not be independent."""
     generator = np.random.default_rng(0)
 
     class Carries:
@@ -67,7 +68,7 @@ def test_a_generator_that_travels_to_other_processes_is_refused():
 
 
 def test_the_lower_bound_holds_and_is_close_to_the_true_ratio():
-    """The bound fails with a probability of at most alpha. The test computes this by enumerating all outcomes."""
+    """The bound exceeds the true ratio with a probability of at most alpha, by an enumeration of all outcomes."""
     n, p, q, alpha = 60, 0.5, 0.5 * np.exp(-1.0), 0.05
     a, b = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
     chance = binom.pmf(a, n, p) * binom.pmf(b, n, q)
@@ -102,7 +103,7 @@ def test_a_statistic_that_a_forest_lacks_is_absent_in_its_row():
 
 
 def test_an_event_depends_on_one_fit_only():
-    """Whether an event holds for a fit does not depend on other fits. Otherwise hits would not be binomial."""
+    """Whether an event holds for a fit does not depend on other fits, so the number of hits is binomial."""
     records = [{"v": [0.5]}, {"v": [2, 3]}, {"v": [1], "w": 7}, {"v": [-(2.0**-60)]}]
     together = fits.as_table(records)
     for name in (*together, "never seen"):
@@ -117,7 +118,8 @@ def test_search_picks_the_event_that_distinguishes_the_tables():
     before = pd.DataFrame({"noise": RNG.normal(size=n), "signal": RNG.integers(0, 3, n).astype(float)})
     after = pd.DataFrame({"noise": RNG.normal(size=n), "signal": RNG.integers(0, 2, n).astype(float)})
     promising = events.search(before, after, n_events=3, trials=n, alpha=1e-3)
-    # The promise is the logarithm of 1/3 divided by the largest probability that is possible after 2000 misses.
+    # The signal is 2 in a third of the first table's fits, and never in those of the second. So the promise is log(1/3
+    # / p), where p is the largest probability that is possible after 2000 misses.
     assert promising.promise > 3
     assert any(event.column in ("signal", events.SCORE) for event in promising.events[:1])
 
@@ -150,7 +152,7 @@ def test_fits_differ_in_all_processes_and_progress_is_reported():
 
 @pytest.mark.parametrize("mechanism", [pytest.param(counts, marks=pytest.mark.slow), labels])
 def test_an_unaided_attack_detects_the_positional_shift(mechanism):
-    """Three trees at ε = 1 lose up to 5. The search usually proves at least 2, and never more than 5."""
+    """In three trees at ε = 1, the shift of later rows costs up to 5. The search usually proves at least 2."""
     release = in_file_order(mechanism, 3, 1.0)
     bound, _ = attack_unaided(release, public_domain(None), sizes=(5, 9), trials=6000, screening=100, confidence=SURE)
     assert 1.0 < bound.epsilon <= 5.0
@@ -211,7 +213,7 @@ def test_exporting_all_leaves_is_not_blamed():
 
 
 def test_a_demonstration_with_a_seed_is_caught():
-    """Tables of one and two rows differ in every fit, because a fixed seed draws the same noise each time."""
+    """With a fixed seed, each fit draws the same noise, so the fits of two neighboring tables always differ."""
     estimator = RandomDecisionForestClassifier(n_estimators=1, max_depth=0, domain=public_domain(None), random_state=3)
     before, after = ((np.zeros((n, 1)), np.zeros(n, int)) for n in (1, 2))
     assert attack_fits(estimator, before, after, trials=1000, confidence=SURE).epsilon > 3

@@ -1,8 +1,8 @@
-"""Auditors of random domains, of the worst single rows, and of cells and rows that others may influence.
+"""Auditors of random domains, of the worst single row, and of the influence of one cell or row on others.
 
-Sound code passes these auditors, and sixteen known mistakes do not. The authors of the mistakes had not read these
-auditors. Eight of the mistakes passed the older auditors. Here, each mistake is given to the auditor that is made for
-its kind, which detects it. With `--slow`, `suspicions` runs all auditors, and also detects each mistake.
+Sound code passes these auditors, and they detect sixteen known mistakes, eight of which the older auditors missed. The
+authors of the mistakes had not read these auditors. By default, only the auditor for the kind of a mistake runs on the
+mistake. With `--slow`, `suspicions` runs all auditors on it.
 """
 
 import math
@@ -55,7 +55,7 @@ def test_all_forests_are_drawn():
 
 
 def test_cases_are_of_all_sizes_and_classes():
-    """The seeded cases cover one row to 90,000 rows, 2 to 50 classes, values of `size` far off, and many rounds."""
+    """The seeded cases cover 1 to 90,000 rows, 2 to 50 classes, wrong values of `size`, and many rounds."""
     rng = np.random.default_rng(0)
     kinds = {kind.__name__: kind for kind in FORESTS}
     booster, cases = kinds["RandomTreeBoosterClassifier"], []
@@ -72,7 +72,7 @@ def test_cases_are_of_all_sizes_and_classes():
 
 
 def test_edges_are_on_borders():
-    """At least a quarter of the edge values have the first code of a cell, so they lie exactly on a border."""
+    """At least a quarter of the edge values lie exactly on the border of two cells of the scale's histogram."""
     rng = np.random.default_rng(0)
     for i in range(60):
         feature = random_feature(rng, f"x{i}")
@@ -86,14 +86,14 @@ def test_edges_are_on_borders():
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_no_single_row_costs_more(whole):
-    """No single row costs more than the noise covers, for any number of classes, attributes or rows."""
+    """No single row loses more than the noise allows, for any number of classes, attributes or rows."""
     assert list(check_single_rows(whole=whole)) == []
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("n_classes", [2, 3, 10, 50])
 def test_the_search_for_the_worst_row_attains_the_bound(n_classes, delta):
-    """The search reaches at least 99.8 % of the largest gradient and of the promised loss, and exceeds neither."""
+    """The search finds at least 99.8 % of the largest gradient and of the promised loss, and never more than either."""
     share = (n_classes - 1) / n_classes
     most = 512 if n_classes == 2 else 1_024 * (math.sqrt(share) if delta else 2 * share)
     assert 0.998 * most <= largest_gradient(n_classes, bool(delta)) <= most
@@ -104,7 +104,7 @@ def test_the_search_for_the_worst_row_attains_the_bound(n_classes, delta):
 
 @pytest.mark.parametrize("epsilon, delta", [(1.0, 1e-6), (0.01, 1e-3), (10.0, 1e-15), (4.0, 0.1)])
 def test_both_routes_to_mu_agree(epsilon, delta):
-    """The μ that the ledger charges, which is rounded down, equals the independently computed one."""
+    """The μ that the ledger charges equals an independently computed μ, except that the ledger rounds it down."""
     assert float(mu_for(epsilon, delta).mu) == pytest.approx(most_mu(epsilon, delta), rel=1e-8)
 
 
@@ -127,7 +127,7 @@ def test_the_same_rows_give_the_same_file_in_any_format(kind, seeds):
 
 
 def replayed(mutant: Mutant) -> Iterator[str]:
-    """Yield the findings of replays of a mutant's first forest: all themes with one seed, then with the next."""
+    """Yield the findings of replays of a mutant's first forest: all themes with the first seed, then with the next."""
     for seed in range(SAMPLE):
         for cases in random_replays(mutant.forests[:1], seeds=[seed]).values():
             yield from (f"{where}: {finding}" for where, comparison in cases for finding in comparison.findings)

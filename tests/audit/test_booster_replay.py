@@ -1,4 +1,4 @@
-"""Replays of the random-tree booster on neighbors: it spends its whole budget and no more, and mistakes are found."""
+"""Replays of the random-tree booster on neighbors: it spends exactly its budget, and mistakes are detected."""
 
 import pytest
 
@@ -14,7 +14,10 @@ SIZES = (12, 3, 1)
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_every_charge_is_used_up(delta, monkeypatch):
-    """Steps are tiny, so a row stays near score 0 and costs the whole budget: Σ |Δ|/b = ε, or Σ ‖Δ‖²/σ² = μ²."""
+    """With tiny steps, a row stays near score 0, where it costs most, and so costs the whole budget over all rounds.
+
+    If it changes sums by Δ, it costs Σ |Δ|/b = ε under noise of scale b, or Σ ‖Δ‖²/σ² = μ² under Gaussian noise.
+    """
     kind, settings = VARIANTS["booster"]
     monkeypatch.setitem(VARIANTS, "small steps", (kind, {**settings, "delta": delta, "total_step": 1e-6}))
     replays = [replay for replay in replay_variant("small steps", "add-remove", sizes=SIZES) if replay.n_questions]

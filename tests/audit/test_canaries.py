@@ -1,8 +1,8 @@
-"""Canaries: certified forests keep their promise, and attacks detect the loss of some published forests.
+"""Canaries: pairs of neighboring tables on which an attack may prove a large privacy loss.
 
-Draws are fresh in every run. An assertion blames a certified forest with a probability of at most 1e-6 (`SURE`),
-whatever the search does. If a test expects an attack to succeed, the attack has so many trials that it fails with a
-probability below 1e-6.
+Certified forests keep their promise, and attacks detect the loss of some published forests. Draws are fresh in every
+run. An assertion blames a certified forest with a probability of at most 1e-6 (`SURE`), whatever the search does. If a
+test expects an attack to succeed, the attack has so many trials that it fails with a probability below 1e-6.
 """
 
 import re
@@ -37,7 +37,7 @@ def test_canaries_are_neighbors_and_certified_as_they_state(name, neighbors):
         for canary in canaries(name, mode, neighbors, 1.0):
             (X, y), (Z, z) = canary.before, canary.after
             rows, others = np.c_[X, y], np.c_[Z, z]
-            if canary.estimator.domain.unit is not None:  # all rows of one person
+            if canary.estimator.domain.unit is not None:  # the neighbors differ in all rows of one person
                 assert len(others) == 9 and rows[:2].tolist() == others[:2].tolist()
                 assert len(rows) == (2 if neighbors == "add-remove" else 9)
                 assert set(others[2:, -2]) == {"last"} and set(rows[2:, -2]) <= {"other"}
@@ -50,7 +50,7 @@ def test_canaries_are_neighbors_and_certified_as_they_state(name, neighbors):
             assert certificate.neighbors == neighbors
 
 
-# By default every fourth forest is attacked once, at ε = 1 and under one of the two relations, which alternate.
+# By default, every fourth forest is attacked once, at ε = 1. The two neighbor relations alternate.
 PROMISES = [
     pytest.param(name, relation, epsilon, marks=() if i % 4 == k == (i // 4 + j) % 2 == 0 else pytest.mark.slow)
     for i, name in enumerate(ALGORITHMS)
@@ -61,7 +61,7 @@ PROMISES = [
 
 @pytest.mark.parametrize("name, neighbors, epsilon", PROMISES)
 def test_certified_forests_keep_their_promise(name, neighbors, epsilon):
-    """No attack proves a loss above ε. The few trials here can prove at most 1.4; the stored audit has thousands."""
+    """No attack proves a loss above ε. This test has few trials, which can prove at most a loss of 1.4."""
     for canary in canaries(name, "certified", neighbors, epsilon)[: 9 if epsilon == 1.0 else 1] + canaries(
         name, "persons", neighbors, epsilon
     ):
@@ -80,7 +80,8 @@ def test_the_attack_is_not_blind(name, called):
     assert 0.5 <= bound.epsilon <= 1.0
 
 
-# Canary, and number of fits of either table at ε = 0.1, 1 and 4. Rare events and bounds above 4 need many fits.
+# A canary of each forest, and the number of fits of each of its two tables at ε = 0.1, 1 and 4. Rare events and bounds
+# above 4 need many fits.
 CAUGHT = {
     ("majority label", "add-remove"): ("the row that enlarges every block", 3000, 300, 1100),
     ("majority label", "replace-one"): ("a leaf at the violating gap", 4000, 300, 1100),
@@ -93,7 +94,8 @@ CAUGHT = {
 }
 
 
-# One forest of each mechanism, at a small and a large ε. JPW and RF-L have the noise of random decision trees.
+# One forest of each mechanism, at a small and a large ε. JPW and RF-L are left out, because their noise is that of
+# random decision trees.
 PUBLISHED = [name for name in ALGORITHMS if name not in ("RF-E", *OURS)]
 AT_ALL = [(name, "add-remove", epsilon) for name in PUBLISHED if name not in ("JPW", "RF-L") for epsilon in (0.1, 4.0)]
 
@@ -116,7 +118,7 @@ def test_forests_as_published_are_caught(name, neighbors, epsilon):
 @pytest.mark.parametrize("epsilon", BUDGETS)
 @pytest.mark.parametrize("neighbors", RELATIONS)
 def test_rf_e_as_published_is_not_seen_to_lose_more_than_in_ideal_numbers(neighbors, epsilon):
-    """No attack proves more than the loss in ideal numbers. A search without success is no proof of privacy."""
+    """No attack proves more than the loss that holds in ideal real numbers. This does not prove that none exists."""
     for canary in canaries("RF-E", "as_published", neighbors, epsilon):
         reasons = canary.estimator.fit(*canary.after).certificate_.reasons
         ideal = float(re.match(r"In ideal real numbers the loss would be at most ([0-9.]+);", reasons[0])[1])

@@ -1,4 +1,4 @@
-"""The sampler of round(sigma Z) is exact, and its auditor detects each of eleven mistakes without sampling.
+"""The sampler of rounded Gaussian noise is exact, and its auditor detects each of eleven mistakes without sampling.
 
 Only the inputs of the checks are random. They come from fixed seeds, so there is no false alarm. `test_exact_samplers`
 checks that the compiled kernel equals its source.
@@ -48,7 +48,7 @@ def test_mistakes_are_detected_without_a_draw(mutant):
 
 @pytest.mark.parametrize("name", ["one_trial_too_few", "kept_digits_are_drawn_again", "digits_end"])
 def test_the_check_of_the_whole_sampler_detects_coarse_mistakes(name):
-    """The check of the whole sampler detects three large mistakes. It knows probabilities only to a few hundredths."""
+    """The check of the whole sampler detects three large mistakes. It computes probabilities to a few hundredths."""
     (mutant,) = [mutant for mutant in MISTAKES if mutant.name == name]
     with mutated(mutant):
         for _, computed_law, _ in together(False):

@@ -1,6 +1,8 @@
-"""Samplers are exact, and their auditors find ten mistakes. A million draws would not show most of these mistakes.
+"""Samplers are exact, and their auditors detect ten mistakes, most of which a million draws would not show.
 
-Only the inputs are random, and they come from fixed seeds. So there is no tolerance and no false alarm.
+A sampler reads random bits from a tape, an array of 16-bit numbers (lanes). The auditors run its source on all values
+of a lane. Only the inputs of a sampler are random, and they come from fixed seeds. So there is no tolerance and no
+false alarm.
 """
 
 import inspect
@@ -38,21 +40,21 @@ def test_primitives_are_exact_on_every_lane():
 
 
 def test_composed_samplers_have_the_exact_coefficients_of_their_laws():
-    """Every label, split and noise value has the exact coefficients of its law, even for counts above 65,536."""
+    """Every label, split and noise value has exactly the probability of its law, even for counts above 65,536."""
     assert list(check_identities(whole=False)) == []
 
 
 def test_compiled_kernels_equal_their_source_wherever_a_tape_ends():
-    """Compiled kernels have the results of their source.
+    """Compiled kernels return what their source returns.
 
-    If a tape ends within a row, new words follow its unread lanes, so that no lane is lost or read for two rows.
+    If a tape ends within a row, new words are appended to its unread lanes. So no lane is lost or read for two rows.
     """
     assert list(check_bridge(n_tapes=500)) == []
 
 
 @pytest.mark.parametrize("mutant", EXACT, ids=lambda mutant: mutant.name)
 def test_mistakes_are_detected_without_a_draw(mutant: Mutant):
-    """The auditors detect a bias of 2^-16, a mistake in one class for a rare order of the classes, and a wrong sign."""
+    """The auditors detect mistakes such as a bias of 2^-16, or a wrong class in a rare order of the classes."""
     if mutant.function == "uniform" and not JIT:
         pytest.skip("needs the compiler")
     with mutated(mutant), warnings.catch_warnings():
@@ -65,7 +67,7 @@ def test_mistakes_are_detected_without_a_draw(mutant: Mutant):
 
 
 def test_permute_and_flip_matches_its_law_by_hand():
-    """The enumerated law and `pmf` both equal the law of permute-and-flip by hand, for counts 5, 3, 0."""
+    """For counts 5, 3 and 0, the enumerated law and `pmf` both equal a law that was calculated by hand."""
     law = permute_and_flip_law((5, 3, 0), 1, 1)
     assert law[0,] == ONE - power(2, 1) * HALF - power(5, 1) * HALF + power(7, 1) * Fraction(1, 3)
     assert law[1,] == power(2, 1) * HALF - power(7, 1) * Fraction(1, 6)
@@ -126,7 +128,7 @@ def test_a_function_that_never_ends_is_refused():
 
 
 def test_a_loop_that_stops_early_is_detected(monkeypatch):
-    """The check detects a kernel that accepts any proposal in its third round, if it looks at three rounds."""
+    """The check, if it looks at three rounds, detects a kernel that accepts any proposal in its third round."""
 
     def impatient(tape, row, counts, num, den, cap, out):
         top, at, label, rounds = counts[0].max(), 0, 0, 0
@@ -151,7 +153,7 @@ def test_a_loop_that_stops_early_is_detected(monkeypatch):
 
 
 def test_a_sampler_that_reads_the_tape_directly_is_detected(monkeypatch):
-    """The check detects a kernel that bypasses the two functions that are checked lane by lane."""
+    """The check detects a kernel that reads lanes itself instead of calling one of the two checked functions."""
 
     def direct(tape, row, n_trees, out):
         out[0] = tape[0] % n_trees
@@ -180,7 +182,7 @@ def test_a_kernel_that_differs_from_its_source_is_detected(monkeypatch):
 
 
 def test_a_tape_that_is_discarded_or_reused_is_detected(monkeypatch):
-    """The check detects a `run_tape` that discards the rest of a tape, and one that fetches no new words."""
+    """The check detects two mistakes in `run_tape`: it discards the rest of a tape, or it fetches no new words."""
     right = samplers.run_tape.__code__
     text = source_of(samplers.run_tape)
     for old, new in (
@@ -210,7 +212,7 @@ def test_a_coin_that_reads_one_lane_too_many_is_detected(monkeypatch):
 
 
 def test_every_function_below_a_kernel_is_plain_python():
-    """Every function below a kernel is plain Python, so the bridge does not compare compiled code with itself."""
+    """The source of a kernel calls plain Python functions only, so no check compares compiled code with itself."""
     kernel = as_python(samplers._discrete_laplace_kernel)
     inner = kernel.__globals__["discrete_laplace"].__globals__["bernoulli_exp"].__globals__["_bernoulli_exp_unit"]
     assert all(type(f).__name__ == "function" for f in (kernel, inner, inner.__globals__["bernoulli"]))

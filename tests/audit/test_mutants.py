@@ -1,4 +1,4 @@
-"""Each mutant acts inside its block, the certificate does not notice it, and the code is restored afterwards."""
+"""Each mutant acts inside its `with` block, certificates do not notice it, and the code is restored afterwards."""
 
 import sys
 from dataclasses import replace
@@ -22,7 +22,7 @@ each = pytest.mark.parametrize("mutant", [by_name[name] for name in PROBES], ids
 
 
 def certified(name: str, **settings: Any) -> bool:
-    """Fit with the system's entropy, and return whether the certificate says certified and the ledger adds up."""
+    """Fit with secret noise, and return whether the certificate says "certified" and the ledger adds up."""
     settings |= {} if name == "FriedmanSchusterClassifier" else {"n_estimators": 2}
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"f0": rng.random(20), "f1": rng.choice(["c0", "c1"], 20), "f2": rng.random(20)})

@@ -1,7 +1,7 @@
 """Our bounds against the bounds of an independent auditor: privacy-estimates, by Zanella-Béguelin et al. (2022).
 
-Both turn the hits of an attack into a lower bound on ε by Clopper and Pearson's interval. The independent auditor also
-has two Bayesian bounds.
+Both auditors turn the hits of an attack into a lower bound on ε by the interval of Clopper and Pearson. The independent
+auditor also has two Bayesian bounds.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def theirs(before: int, after: int, trials: int, alpha: float, method: str = "be
 
 @pytest.mark.parametrize("hits", HITS)
 def test_the_same_intervals_give_the_same_bound(hits):
-    """Our bound at 2 alpha equals their bound at alpha: they test one direction of the event, and we test both."""
+    """Our bound at 2 alpha equals their bound at alpha: we test both directions of an event, and they test one."""
     for alpha in (0.05, 1e-3, 1e-6):
         assert float(lower_bound(*hits, alpha=2 * alpha)) == pytest.approx(max(theirs(*hits, alpha), 0), abs=1e-9)
         assert float(lower_bound(*hits, alpha=alpha)) <= max(theirs(*hits, alpha), 0)
@@ -38,9 +38,9 @@ def test_the_same_intervals_give_the_same_bound(hits):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # their numerical integration warns
 def test_both_auditors_agree_on_a_forest():
-    """Both auditors find that the published forest breaks its claim and that the certified one keeps it.
+    """Both auditors report that the published forest breaks its claim, and that the certified forest keeps its promise.
 
-    For a forest that keeps its promise, both bounds are above ε with a probability below 1e-6.
+    For a forest that keeps its promise, a bound is above ε with a probability below 1e-6.
     """
     for mode, broken in (("as_published", True), ("certified", False)):
         canary = next(c for c in canaries("majority label", mode, "add-remove", 1.0) if "block" in c.name)

@@ -1,4 +1,7 @@
-"""Record and replay: certified fits have no findings, and each known fault is reported with its line."""
+"""Record and replay: the audit records a fit, and repeats it with the same draws on a neighboring table.
+
+Certified fits have no findings, and each known fault is reported with its line.
+"""
 
 import inspect
 import re
@@ -29,7 +32,7 @@ from tests.conftest import every, some
 
 TWO = domain_of(2)
 PAGE = ("attack", "audit_controls", "table", "rule_words", "verdict")
-# Settings that do not change single queries, that only process answers, or that only mode="as_published" uses.
+# Settings that no replay needs to vary: they change no query, only process answers, or act in the published mode only.
 ASKS_NOTHING = {
     "epsilon",
     "mode",
@@ -75,7 +78,7 @@ def measured(seed: int, n: int) -> tuple[Table, Table]:
 def test_certified_fits_have_no_findings_and_lose_at_most_epsilon(name, relation, sizes):
     """Certified fits have no findings.
 
-    Forests in which every answer may cost ε attain a loss of ε, so losses add up.
+    Forests in which every answer may cost its whole charge lose exactly ε, so the replay adds up all losses.
     """
     replays = list(replay_variant(name, relation, sizes=sizes))
     assert [str(f) for r in replays for f in r.findings] == []
@@ -118,7 +121,7 @@ def test_a_correct_fit_has_no_findings():
 
 @pytest.mark.parametrize("fault", every(2, FAULTS), ids=lambda f: f.__name__)
 def test_known_faults_are_reported_with_the_line(fault):
-    """Some of twenty pairs of tables show each fault at a line of the faulty function (`exact_stop`: at its branch)."""
+    """At least one of twenty pairs of tables shows the fault, and the finding names a line of the faulty function."""
     findings = [
         f for seed in range(20) for f in replay(fault, *measured(seed, 20), epsilon=1.0, one_tree=True).findings
     ]

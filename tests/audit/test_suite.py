@@ -1,10 +1,10 @@
 """The auditors themselves: sound code gives no message, and mistakes that were put into it are detected.
 
-There were three batches of mistakes. The authors of the first two batches did not know the auditors. At first, the
-auditors found six of the twelve mistakes in the first batch, which led to checks of samplers, of sensitivities, and of
-more kinds of tables. The auditors found nine of the ten mistakes in the second batch; the tenth led to fits with two
-threads. An attacker who had read all auditors made the third batch of six, and the auditors missed them all. Now the
-auditors find every mistake of all batches.
+There are three batches of mistakes. The authors of the first two batches did not know the auditors. At first, the
+auditors detected six of the twelve mistakes in the first batch. So checks of samplers, of sensitivities, and of more
+kinds of tables were added. The auditors detected nine of the ten mistakes in the second batch; fits with two threads
+were added for the tenth. An attacker who had read all auditors made the third batch of six mistakes, and the auditors
+missed all six. Now the auditors detect every mistake of the three batches.
 """
 
 import warnings
@@ -18,9 +18,8 @@ from dpforest.audit.suite import fit_suspicions, suspicions
 from tests.audit.mutants import MUTANTS, Mutant, mutated
 from tests.conftest import every
 
-# Mistakes in these modules change queries and their rates, but no sampler and no score. So the test runs only the
-# audits of fits for them. `release_counts` is missing although the same holds for it, so that all auditors run at least
-# once.
+# Mistakes in these modules change queries and their rates, but no sampler and no score. So only the audits of fits run
+# on them. `release_counts` is also of this kind. It is left out of the list, so that all auditors run at least once.
 FITS_ONLY = (
     "dpforest.models.",
     "dpforest.tables.",
@@ -42,7 +41,8 @@ FITS_ONLY = (
 def test_samplers_and_sensitivities_are_sound(check):
     """Sound code gives a false alarm with probability below 1e-6 (see `draws`).
 
-    By default, `check_rare_draws` is skipped as slow. Only `check_identities`, which is exact, then covers rare draws.
+    By default, `check_rare_draws` is skipped, because it is slow. Then only the exact `check_identities` covers rare
+    draws.
     """
     assert list(check()) == []
 
@@ -62,7 +62,7 @@ def test_the_suite_checks_the_gaussian_sampler():
 )
 def test_mistakes_are_detected(mutant):
     with mutated(mutant), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a wrong bit may overflow
+        warnings.simplefilter("ignore")  # the mistake may cause an overflow, about which numpy warns
         look = fit_suspicions if f"{mutant.module}.{mutant.function}".startswith(FITS_ONLY) else suspicions
         message = next(look(mutant.forests), None)
     assert message is not None, mutant.why

@@ -1,6 +1,8 @@
-"""Rare draws: tapes force them from samplers, and forced answers bring them into whole fits. All must be released.
+"""Rare draws, such as extremely large noise: code must release them like all other draws.
 
-The auditors, which know none of the mistakes, find each mistake that acts in rare events or hides rows in a fit.
+The auditors force a sampler to make a rare draw by choosing its random bits (the tape), and they bring rare draws into
+whole fits as forced answers. They know none of the mistakes in advance, and detect each mistake that acts in rare
+events or hides rows in a fit.
 """
 
 import itertools
@@ -37,7 +39,7 @@ SAMPLERS = ("dpforest.privacy.samplers", "dpforest.privacy.selection")
 
 
 def test_every_rare_draw_is_released():
-    """Samplers release any noise without cutting or redrawing it, all labels and splits, and zeros."""
+    """Samplers neither cut nor redraw any noise, and they release every label, every split, and zeros."""
     assert list(check_tails()) == []
 
 
@@ -63,7 +65,7 @@ LARGE = [pytest.param(*cell.values, (as_frame,), marks=cell.marks) for cell in s
 
 @pytest.mark.parametrize("kind, relation, formats", [*LARGE, *LARGE_IN_ALL_WAYS])
 def test_large_tables_release_the_draws(kind, relation, formats):
-    """Fits of 65,536 rows and more neither release exact labels, use another rate, nor count rows twice."""
+    """Fits of 65,536 rows and more release no exact labels, use the right rate, and count each row once."""
     for where, comparison in replay_large(kind, relation, formats=formats):
         assert [str(f) for f in comparison.findings] == [], where
         assert 0 <= comparison.loss <= EPSILON * (1 + 1e-9) and comparison.n_questions > 0
@@ -77,7 +79,7 @@ def test_fits_with_rare_answers_have_no_findings(name, relation):
 
 def test_rare_answers_reach_the_fit():
     """Forced answers reach the fit, and they differ from ordinary answers."""
-    # Leaves are the only queries of this forest.
+    # This forest queries its leaves only.
     plain = {"n_estimators": 2, "max_depth": 1, "scale_share": "public"}
     model = RandomDecisionForestClassifier(domain=domain_of(2), epsilon=1.0, **plain)
     fit = lambda table: model.fit(*table).forest_.leaves.noisy_counts
@@ -91,9 +93,9 @@ def test_rare_answers_reach_the_fit():
 # ---------------------------------------------------------------- mistakes are found
 
 
-# Some tables cannot show a mistake: every third table has only one class, and in other tables, the row changes no
-# majority of a leaf. The mistake `labels_are_part_of_more` is the hardest to detect. Eighteen successive tables all
-# miss it with probability 3e-8, estimated from 540 replays.
+# Number of tables. Some tables cannot show a mistake: every third table has only one class, and in some others, the row
+# in which neighbors differ changes no majority of a leaf. The mistake `labels_are_part_of_more` is hardest to detect.
+# The probability that eighteen successive tables all miss it is 3e-8, by an estimate from 540 replays.
 SMALL = (5, 3, 40, 12, 3, 40)
 
 
@@ -141,7 +143,7 @@ def test_sound_code_gives_no_message(forest):
 
 @pytest.mark.parametrize("far", [13, 200, 50_000])
 def test_a_limit_on_noise_is_detected_wherever_it_lies(far, monkeypatch):
-    """The check detects a limit on noise at up to 50,000 scales, because tapes reach 70,000 scales."""
+    """The check detects a limit on noise up to 50,000 times its scale, because tapes force up to 70,000 times."""
     right = samplers.draw_noisy_counts
 
     def limited(counts, scale, source):
@@ -156,7 +158,7 @@ def test_a_limit_on_noise_is_detected_wherever_it_lies(far, monkeypatch):
 
 
 def test_lanes_are_written_from_the_definitions():
-    """Tapes force exactly the number, hit, miss or noise that their definition states."""
+    """Tapes force a sampler to return exactly the number, hit, miss or noise for which they are written."""
     for n in (1, 2, 3, 100, 5_000, 65_535, 65_536, 70_000, 2**32 - 1):
         for i in sorted({0, 1 % n, n // 2, n - 1}):
             lanes = tails.number(i, n)
@@ -177,7 +179,7 @@ def tape_of(lanes: list[int]) -> np.ndarray:
 
 
 def test_a_script_is_given_once_and_in_order():
-    """A script passes on all its lanes once and in order, across several calls."""
+    """A source with prescribed lanes passes on each lane once and in order, across several calls."""
     lanes = np.arange(4_000)
     source = Scripted(lanes)
     given = np.concatenate([source.words(n) for n in (1, 2, 97, 900)]).view(np.uint16)

@@ -1,4 +1,4 @@
-"""A person with all of their rows: sound forests have no findings, and mistakes about persons are detected."""
+"""Neighbors that differ in all rows of a person: sound forests have no findings, and mistakes are detected."""
 
 import warnings
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from tests.audit.mutants.mutation import Mutant, mutated
 from tests.audit.mutants.units import UNITS
 from tests.conftest import every, some
 
-# Mistakes that an enumeration detects; for the others, a variant whose replays detect them.
+# Mistakes that an enumeration detects. Then, for each further mistake, a variant of a forest whose replays detect it.
 ENUMERATED = (
     "weights_by_rows_before_the_cap",
     "cap_by_the_order_of_the_table",
@@ -56,7 +56,7 @@ def test_no_person_costs_more_than_is_charged(n_cases):
 )
 @pytest.mark.parametrize("name, relation", some(OF_PERSONS, NEIGHBORS, every=5))
 def test_a_person_loses_at_most_epsilon(name, relation, n_rows):
-    """If every answer of a forest may cost ε, a person with the whole weight in one leaf costs exactly ε."""
+    """A person with the whole weight in one leaf loses exactly ε, if answers of the forest may cost their charge."""
     replays = list(replay_persons(name, relation, n_rows=n_rows))
     assert [f"{where}: {finding}" for where, replay in replays for finding in replay.findings] == []
     worst = max(replay.loss for _, replay in replays)
@@ -91,7 +91,7 @@ def test_every_variant_is_replayed_or_refused():
 
 
 def test_every_leaf_mechanism_is_enumerated_or_refused(monkeypatch):
-    """A mechanism in `LIPSCHITZ` is used with a unit, so the auditor must check that it is."""
+    """The auditor enumerates each leaf mechanism that forests use with a unit of privacy, and refuses all others."""
     checked, worst_labels, noise_scale = set(), persons._worst_labels, persons.noise_scale
 
     def recorded_labels(mechanism, *args):

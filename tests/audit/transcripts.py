@@ -1,10 +1,10 @@
 """Fit a table and its neighbor with the same answers, and compare the likelihoods of the answers.
 
-If a fit loses at most ε, each release is at most exp(ε) times as likely on one table as on its neighbor. The first fit
-records every answer. Answers are drawn from their law, or are unlikely on purpose. The fit on the neighbor gets the
-same answers, and the two likelihoods are compared. This comparison checks weights, bounds, sensitivities and
-composition at once. It also checks that the fits differ only in the data: all other inputs of a mechanism must be
-public, so they must be equal in both fits.
+An answer is what a private mechanism returns to a fit: a split, a noisy count, or a label. If a fit loses at most ε,
+all answers together are at most exp(ε) times as likely on one table as on its neighbor. The first fit records every
+answer. Answers are drawn from their law, or are unlikely on purpose. The fit on the neighbor gets the same answers, and
+the two likelihoods are compared. This comparison checks weights, bounds, sensitivities and composition at once. It also
+checks that all inputs of a mechanism except the data are equal in both fits, because they must be public.
 
 The laws are written here a second time, from the definitions of the mechanisms.
 """
@@ -37,11 +37,11 @@ class Transcript:
     seed : int
         Seed of the answers.
     last : bool
-        If True, every node gets its last allowed candidate. Otherwise half of the nodes get a likely candidate, and the
-        others get any allowed one.
+        If True, every node gets its last allowed candidate. Otherwise, half of the nodes get a likely candidate, and
+        the other nodes get any allowed candidate.
     far : array, optional
-        A sign for each column of a table. If given, the noise of each column is 20 scales in this direction. Otherwise,
-        noise is drawn and multiplied by 0.1, 1 or 4.
+        A sign for each column of counts. If given, the noise of each column is 20 times the scale with this sign.
+        Otherwise, noise is drawn and multiplied by 0.1, 1 or 4.
     """
 
     seed: int = 0
@@ -53,7 +53,7 @@ class Transcript:
     weights: list[list[np.ndarray]] = field(default_factory=list)
 
     def fit(self, model: GreedyClassifier, X, y) -> Forest:
-        """Fit with the recorded answers (the first fit draws them).
+        """Fit with the recorded answers, or record them if this is the first fit.
 
         Check that the fit asks all questions that it paid for.
         """
@@ -82,7 +82,7 @@ class Transcript:
 
     @property
     def losses(self) -> np.ndarray:
-        """Log-ratio of the likelihoods of each answer on the first and on the last table."""
+        """Log-ratio of the likelihoods of each answer on the first table and on the last table."""
         return np.array(self.log[0]) - np.array(self.log[-1])
 
     def _answer(self, public: tuple, new, log_likelihood) -> np.ndarray:
@@ -147,7 +147,7 @@ class Transcript:
     def _charge(self, real):
         def charge(ledger, what, *arguments, **more):
             query_budget = real(ledger, what, *arguments, **more)
-            # Labels are charged and drawn in one step.
+            # The mechanism charges and draws labels in one step.
             if query_budget is not None and "label of each leaf" not in what:
                 self._paid.append(query_budget)
             return query_budget
@@ -156,12 +156,12 @@ class Transcript:
 
 
 def _softmax(log_weight: np.ndarray) -> np.ndarray:
-    """Return log-probabilities for rows of log-weights whose largest is near 0."""
+    """Return log-probabilities in proportion to weights. Each row of log-weights must have a maximum near 0."""
     return log_weight - np.log(np.exp(log_weight).sum(axis=1, keepdims=True))
 
 
 def random_table(domain: Domain, n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Draw random rows and labels, so that noise alone decides the answers."""
+    """Draw random rows and independent labels, so that answers depend on noise more than on the rows."""
     rng = np.random.default_rng(seed)
     columns = {f.name: rng.choice(f.categories, n) if f.categories else rng.random(n) for f in domain.features}
     return pd.DataFrame(columns), rng.integers(0, domain.n_classes, n)

@@ -1,7 +1,8 @@
-"""Release forests in child processes that are killed at one step each: `python -m tests.book.killed FOLDER`.
+"""Release forests in child processes, each of which is killed at one step: `python -m tests.book.killed FOLDER`.
 
-A step is a statement of SQLite, a call that puts a file on the disk, or a moment between booking, fitting and writing.
-The program prints a line of JSON for each child: what it left behind. It ends with the first child that survives.
+A step is a statement of SQLite, a call that writes a file to the disk, or a moment between booking, fitting and
+writing. The first child is killed at the first step, the second child at the second step, and so on. For each child,
+the program prints a line of JSON that states what the child left behind. It ends with the first child that survives.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ PEOPLE = "people"
 
 
 def release(folder: Path, step: Callable[[], None], connect: Callable[..., sqlite3.Connection]) -> None:
-    """Open the book, or make it; fit a forest on an account, and write its file. Call `step` at each step."""
+    """Open or create the book, fit a forest that is booked there, and write its file. Call `step` at each step."""
 
     def traced(*args: Any, **settings: Any) -> sqlite3.Connection:
         db = connect(*args, **settings)
@@ -63,12 +64,12 @@ def _with_step(call: Callable[..., Any], step: Callable[[], None]) -> Callable[.
 
 
 def remains(folder: Path) -> dict[str, Any]:
-    """Return what is in a folder after a child ended."""
+    """Return what a child left in its folder."""
     book = Book(folder / "book.sqlite")
     bookings = [booking for population in book.populations() for booking in population.bookings]
     file = folder / "forest.json.gz"
     if file.exists():
-        ReleasedForest.from_bytes(file.read_bytes())  # a file that exists is whole
+        ReleasedForest.from_bytes(file.read_bytes())  # fails if the file is incomplete
     return {
         "drawn": (folder / "drawn").exists(),
         "file": file.exists(),

@@ -1,4 +1,4 @@
-"""A book keeps populations, bookings and projects; copies merge, and nothing lowers a sum."""
+"""A book (the ledger across releases) keeps populations, bookings and projects. Copies merge, and no sum ever falls."""
 
 import gzip
 import hashlib

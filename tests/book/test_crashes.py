@@ -1,4 +1,4 @@
-"""A program that dies, a full disk, a locked, damaged or protected file, two programs at once: no booking is lost."""
+"""No booking is lost if a program dies, the disk is full, a file is locked or damaged, or two programs run at once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_nothing_is_released_unbooked_wherever_a_program_is_killed(tmp_path):
         )
     assert {(child["bookings"], child["drawn"], child["file"], child["written"]) for child in children} == {
         (0, False, False, 0),
-        (1, False, False, 0),  # booked, then killed before noise: it counts as spent
+        (1, False, False, 0),  # killed after the booking and before the noise: the booking counts as spent
         (1, True, False, 0),
         (1, True, True, 0),
         (1, True, True, 1),
@@ -78,7 +78,7 @@ def test_a_locked_book_is_reported_and_nothing_is_booked(book, monkeypatch):
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(BookError, match="Another program is writing to"):
         book.book(PEOPLE, HALF, title="second")
-    assert len(book.population(PEOPLE).bookings) == 1  # reading goes on
+    assert len(book.population(PEOPLE).bookings) == 1  # the book can still be read
     other.execute("ROLLBACK")
     other.close()
     book.book(PEOPLE, HALF, title="second")
@@ -117,7 +117,7 @@ def test_a_protected_book_is_read_but_not_written(book):
 
 @pytest.mark.parametrize("damage", ["empty", "zeros", "text", "cut", "header", "middle"])
 def test_a_damaged_book_is_never_taken_for_a_new_one(book, damage):
-    for n in range(40):  # several pages
+    for n in range(40):  # bookings that fill several pages of the database
         book.book(PEOPLE, Cost(Fraction(1, 10**6), "add-remove"), title=f"{n} {'x' * 150}")
     data = bytearray(book.path.read_bytes())
     if damage in ("empty", "text", "zeros"):
@@ -190,7 +190,7 @@ def test_two_programs_make_one_book(tmp_path):
 
 
 def _both_at_once(path: Path) -> list[str]:
-    """Book the same release on a new book from two processes, of which the cap allows one."""
+    """Book a release from each of two processes at the same time. The cap of the book allows only one of them."""
     Book(path).add_population(PEOPLE, cap=1)
     barrier = FORK.Barrier(2)
 

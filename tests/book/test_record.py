@@ -1,4 +1,4 @@
-"""A release record survives JSON, refuses what is not valid, belongs to one file, and prints as one safe page."""
+"""A release record survives JSON, refuses invalid values, belongs to one forest file, and prints as a safe page."""
 
 import gzip
 import hashlib
@@ -46,7 +46,7 @@ HOSTILE = [
 
 
 def released(folder: Path, estimator, *, groups=None, rows_per_person=None, **parameters):
-    """Return a record and the file of its forest, after an earlier release of ε = 1/3 for the same unit."""
+    """Release a forest, and return its record and its file. The same unit had an earlier release at ε = 1/3."""
     model = estimator(**{"domain": DOMAIN, "n_estimators": 3, "max_depth": 2, **parameters})
     book = Book(folder / "book.sqlite")
     book.add_population(WARD, cap=5, rows_per_person=rows_per_person)
@@ -100,7 +100,8 @@ def test_the_record_of_a_pure_loss(pure):
     assert (before.epsilon, before.pure_epsilon, before.mu_squared) == (Fraction(1, 3), Fraction(1, 3), 0)
     assert (after.epsilon, after.neighbors, after.unit_column) == (Fraction(19, 12), "add-remove", None)
     assert record.sha256 == hashlib.sha256(file).hexdigest()
-    # The number follows from the steps of the ledger, which depend on noisy numbers of rows. It is at most that of ε.
+    # The attacker's success follows from the entries of the ledger, which depend on a noisy number of rows. It is at
+    # most the success that ε alone allows.
     start = "whether a row is in the data: the guess is right with a probability of at most "
     share = float(record.loss.split(start)[1].removesuffix(" %."))
     assert 50 < share <= 77.8 and loss_sentence(Guarantee(record.epsilon)).endswith(f"{start}77.8 %.")
@@ -329,7 +330,7 @@ def test_a_changed_record_with_the_right_hash_is_noticed(pure, change, sentence)
 
 
 def test_a_record_of_an_earlier_version_is_still_right(pure):
-    """It states the attacker's success that follows from ε alone, which is a larger number than that of the steps."""
+    """An older record states the attacker's success that ε alone allows, which is a valid and larger bound."""
     record, file = pure
     assert verify(file, replace(record, loss=loss_sentence(Guarantee(record.epsilon)))) == []
     assert verify(file, replace(record, loss=loss_sentence(Guarantee(Fraction(1, 2))))) != []

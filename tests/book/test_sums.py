@@ -56,7 +56,7 @@ def test_rows_and_persons_add_up_only_with_a_number_of_rows():
     assert (total.epsilon, total.neighbors, total.unit) == (Fraction(17, 2), ADD, "patient")
     total = population(gaussian("1/4"), cost(1, ADD, "patient"), rows_per_person=2).total()
     assert total.epsilon == population(gaussian(1)).total().epsilon + 1
-    assert population(cost(1), rows_per_person=8).total().epsilon == 1  # without releases for persons, rows stay rows
+    assert population(cost(1), rows_per_person=8).total().epsilon == 1  # all releases protect rows, so the sum does
 
 
 def test_a_replaced_row_has_no_sum_with_persons():
@@ -76,7 +76,7 @@ def test_the_cap_is_reached_but_not_exceeded():
     assert capped.check(cost("0.1"), 0.0).epsilon == 1
     with pytest.raises(BookError, match=r"a loss of ε = 1\.001\. Your cap is 1, and 0\.9 is spent"):
         capped.check(cost("0.101"), 0.0)
-    with pytest.raises(BookError, match="Your cap is 1"):  # 0.9 counts twice beside a release under replace-one
+    with pytest.raises(BookError, match="Your cap is 1"):  # 0.9 counts twice, because another release is replace-one
         capped.check(cost("0.1", REPLACE), 0.0)
     with pytest.raises(BookError, match="Your cap is 1"):
         capped.check(gaussian(1), DELTA)

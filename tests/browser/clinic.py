@@ -14,7 +14,7 @@ SOURCE = "der Fragebogen, Seite 2"
 
 
 def rows(n: int = 400, seed: int = 1) -> list[list[str]]:
-    """Return the cells of n rows. Tall people have the class "ja", with one error in ten rows."""
+    """Return the cells of n rows. Tall people have the class "ja"; one row in ten has the wrong class."""
     draw, out = random.Random(seed), []
     for i in range(n):
         size, weight, city = draw.gauss(1.7, 0.1), draw.gauss(70, 10), draw.choice(CITIES)

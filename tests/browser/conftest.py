@@ -1,6 +1,6 @@
 """One server and one Chromium for all browser tests. Each test fails on exceptions and on requests to other hosts.
 
-Under pytest-xdist each process would start its own server, so `scripts/test` runs these tests without it.
+Under pytest-xdist, each process would start another server, so `scripts/test` runs these tests in a single process.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ def watch(server: Server) -> Iterator[Watch]:
 
 @pytest.fixture
 def page_of(watch: Watch) -> Callable[[BrowserContext], Page]:
-    """Return a function that gives a watched page in a window. It reuses pages, which have the app's scripts loaded."""
+    """Return a function that returns a watched page in a window. Pages are reused, because they have loaded the app."""
     taken: list[Page] = []
 
     def page_of(context: BrowserContext) -> Page:
         free = [page for page in context.pages if page not in taken]
         taken.append(free[0] if free else context.new_page())
-        taken[-1].bring_to_front()  # a page in the background draws nothing and takes no keys
+        taken[-1].bring_to_front()  # a page in the background draws nothing and receives no keys
         return watch.over(taken[-1])
 
     return page_of

@@ -13,13 +13,13 @@ import pytest
 from playwright.sync_api import ConsoleMessage, Download, Locator, Page, Request, expect
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
-# In milliseconds. A process fits the reference models of a large table once, while simulations go on.
+# In milliseconds. While simulations run, a process fits the non-private models with which a large table is compared.
 FITTING = 120_000
 COMPILING = 300_000  # milliseconds; the first start on a machine compiles the kernels
-# Time limit of a wait in milliseconds, longer than a busy machine needs. A wait ends as soon as its condition holds.
+# Time limit of a wait in milliseconds. It is longer than a busy machine needs; a wait ends once its condition holds.
 TIMEOUT = 90_000
 UPLOAD = "upload a CSV"
-INSTRUMENT = ".instrument"  # inside a shadow root, which selectors of Playwright see through
+INSTRUMENT = ".instrument"  # the element is in a shadow root, which selectors of Playwright can enter
 TABS = ("Tree", "Leaves", "Budget", "Data")
 
 BROWSER = pytest.mark.browser
@@ -56,7 +56,7 @@ class Watch:
             self.faults.append(f"console: {message.text}")
 
     def close(self) -> None:
-        """Check the pages for exceptions and leave them, which ends their sessions."""
+        """Check that the pages show no exception. Then leave the pages, which ends their sessions."""
         for page in self._pages:
             exceptions = page.locator("[data-testid=stException]").all_inner_texts()
             self.faults += [f"exception on the page: {text}" for text in exceptions]
@@ -93,7 +93,7 @@ def idle(page: Page, timeout: float = TIMEOUT) -> None:
 
 @contextmanager
 def rerun(page: Page) -> Iterator[None]:
-    """Wait after the block until the script has run once more, to its end."""
+    """After the `with` block, wait until the script has run once more, to its end."""
     before = page.evaluate("window.scriptRuns")
     yield
     page.wait_for_function("before => window.scriptRuns > before", arg=before)
@@ -149,7 +149,7 @@ class Explore:
         return self.page.get_by_role("slider", name=re.compile(f"^{re.escape(name)}"))
 
     def shows(self, name: str, value: object) -> None:
-        """Check the value of a slider. The instrument's sliders say the accuracy after the value."""
+        """Check the value of a slider. Sliders of the instrument add the accuracy after the value."""
         shown = re.compile(rf"^{re.escape(str(value))}(:|$)")
         expect(self.slider(name)).to_have_attribute("aria-valuetext", shown)
 
@@ -185,7 +185,7 @@ class Explore:
         expect(self.answer(name, option)).to_have_value(option)
 
     def answer(self, name: str, option: str) -> Locator:
-        """Choose an option in a select box that may disappear after the choice; return the box."""
+        """Choose an option in a select box that may disappear after the choice. Return the box."""
         box = self.page.get_by_role("combobox", name=name, exact=True)
         box.scroll_into_view_if_needed()  # scrolling would close the list
         box.click()
@@ -253,7 +253,7 @@ class Explore:
         expect(cell).to_have_text(text)
 
     def confirm(self, source: str) -> None:
-        """Answer all cards of the Data tab with this text as source, except for ranges that everybody knows."""
+        """Answer all cards of the Data tab. Give `source` as the source of each range that is not common knowledge."""
         panel = self.tab("Data")
         for _ in range(20):  # more cards than any table of these tests has
             if panel.get_by_text(re.compile("^All .* ready")).count():
@@ -263,7 +263,7 @@ class Explore:
         idle(self.page)
 
     def answer_card(self, panel: Locator, source: str, **ranges: str) -> None:
-        """Answer the open card. An empty range becomes 0 to 100, or `ranges`; every list is ticked."""
+        """Answer the open card, and confirm every list of categories. An empty range becomes `ranges`, or 0 to 100."""
         for end, number in ({"Lowest": "0", "Highest": "100"} | ranges).items():
             box = panel.get_by_role("textbox", name=f"{end} possible number")
             if box.count() and (end in ranges or not box.input_value()):
@@ -304,7 +304,7 @@ class Explore:
 
     @contextmanager
     def refigured(self) -> Iterator[None]:
-        """Check after the block that the figures at the top have changed."""
+        """After the `with` block, check that the figures at the top of the page have changed."""
         before = self.headline.inner_text()
         yield
         expect(self.headline).not_to_have_text(before, use_inner_text=True)
@@ -377,7 +377,7 @@ class Chart:
 
     @contextmanager
     def redrawn(self) -> Iterator[None]:
-        """Wait after the block until the chart shows something else."""
+        """After the `with` block, wait until the chart has changed."""
         now = f"gd => JSON.stringify(({_TRACES})(gd))"
         before = self._drawing.evaluate(now)
         yield

@@ -4,7 +4,8 @@ from typing import Any, Final
 
 from playwright.sync_api import Page
 
-# Keeps each shift with its time and the parts that moved. Shifts within 500 ms of a person's input do not count.
+# A script that records each layout shift with its time and the parts that moved. Shifts within 500 ms after an input of
+# the user do not count.
 OBSERVE: Final = """
 window.shifts = [];
 const described = (node) => {
@@ -41,7 +42,7 @@ _SIZES: Final = """() => {
 
 
 def largest_window(shifts: list[dict[str, Any]]) -> float:
-    """Return the largest sum of shifts in one session window: gaps below 1 s, at most 5 s in all."""
+    """Return the largest sum of shifts in a session window: shifts less than 1 s apart, within at most 5 s."""
     largest = total = 0.0
     start = before = -1e9
     for shift in shifts:

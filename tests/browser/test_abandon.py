@@ -1,4 +1,4 @@
-"""A moved control ends the running work: the page responds at once, and the processors are free again."""
+"""When a user moves a control, the running work ends: the page responds at once, and the processors become idle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def processors_in_use(explore: Explore, server: Server, seconds: float) -> float
     return (after.user + after.system - before.user - before.system) / seconds
 
 
-# At depth 8 the work ends before the first curve, at depth 4 during its refinement.
+# The control interrupts the work before the first curve at depth 8, and during the refinement of the curve at depth 4.
 @pytest.mark.parametrize("depth", [pytest.param(8, marks=pytest.mark.slow), 4])
 @pytest.mark.slow
 def test_a_moved_control_ends_slow_work(explore: Explore, server: Server, depth: int) -> None:
@@ -34,4 +34,4 @@ def test_a_moved_control_ends_slow_work(explore: Explore, server: Server, depth:
     explore.choose("Data", UPLOAD)
     expect(explore.main).to_contain_text("Attach a CSV file")
     idle(explore.page)
-    assert processors_in_use(explore, server, 1.0) < 0.4  # otherwise it would use all processors for many seconds
+    assert processors_in_use(explore, server, 1.0) < 0.4  # work that goes on would use all processors

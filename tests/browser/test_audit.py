@@ -32,7 +32,7 @@ def test_attack_proves_that_the_promise_is_broken(explore: Explore) -> None:
         explore.main.get_by_role("button", name="Attack it").click()
         expect(explore.page.get_by_role("progressbar").first).to_be_visible()
     bounds = proved_losses(explore)
-    assert bounds == sorted(bounds) and bounds[-1] < 2.14  # the machine's speed decides how far the attack gets
+    assert bounds == sorted(bounds) and bounds[-1] < 2.14  # how large the bound becomes depends on the machine's speed
     expect(
         explore.main.get_by_text(re.compile(r"In [\d,]+ releases of either table .* loss of at least"))
     ).to_be_visible()

@@ -1,4 +1,4 @@
-"""Words on the axes of small charts: Plotly cuts words that have no room, and only a browser shows that."""
+"""Words on the axes of small charts: Plotly cuts off words without enough space, which only a browser can show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are no tables: the page shows one clear sentence and goes on. The folder tests/ui tests all such files."""
+"""Files that are no tables: the page shows a clear sentence and still works. tests/ui tests more such files."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def _detach(explore: Explore) -> None:
 
 @pytest.mark.slow  # tests/ui covers this in every run
 def test_bad_files_are_refused_one_after_another(explore: Explore, tmp_path: Path) -> None:
-    """Files that are too large, no table or without usable columns are refused; then a good file works."""
+    """The app refuses a file that is too large, is no table, or has no usable column. Then it accepts a good file."""
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=5")
     body = explore.page.locator("body")
 
     large = tmp_path / "large.csv"
     with large.open("wb") as file:
         file.write(b"a,b,ill\n")
-        file.truncate((MAX_UPLOAD_MB + 1) * 2**20)  # a sparse file, which takes no room on the disk
+        file.truncate((MAX_UPLOAD_MB + 1) * 2**20)  # a sparse file, which uses no space on the disk
     sent: list[int] = []
     explore.page.on("request", lambda request: sent.append(1) if request.method in ("PUT", "POST") else None)
     explore.sidebar.locator("[data-testid=stFileUploaderDropzoneInput]").set_input_files(large)

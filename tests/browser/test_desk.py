@@ -1,4 +1,4 @@
-"""Compare and Choose ε: stopped work stays stopped, a wanted accuracy gives an ε, and the report can be downloaded."""
+"""The pages Compare and Choose ε: work stays stopped, an accuracy leads to an ε, and a report can be downloaded."""
 
 from __future__ import annotations
 

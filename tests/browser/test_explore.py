@@ -68,7 +68,7 @@ def test_the_epsilon_slider_is_above_its_curve(explore: Explore) -> None:
 def test_the_refined_figures_agree_with_the_curve(explore: Explore) -> None:
     explore.page.goto(explore.url)
     chart_ready(explore.page, FITTING)
-    _check_figures(explore, all_of_them=False)  # the number of releases depends on the machine
+    _check_figures(explore, all_of_them=False)  # how many releases are simulated depends on the speed of the machine
 
 
 def _check_figures(explore: Explore, *, all_of_them: bool = True) -> None:
@@ -102,7 +102,7 @@ def test_epsilon_moves_along_one_curve(explore: Explore) -> None:
         limits[epsilon] = [float(share) for share in re.findall(r"\d+(?:\.\d+)?", meaning.value + meaning.note)]
         assert explore.reds() == [], "a small ε is no error"
     for epsilon in ("0.01", "1.5"):
-        member, _, _, of_value = limits[epsilon]  # 77.7 of 100 guesses …, at most (a coin: 50) …: 87.3
+        member, _, _, of_value = limits[epsilon]  # numbers in the text: "77.7 of 100 guesses …, at most … 87.3"
         assert 50 < member < of_value <= 100
     assert limits["0.01"][0] < limits["1.5"][0]
     assert curve[10] > curve[0.01]
@@ -168,7 +168,7 @@ def test_each_random_forest_shows_its_controls_and_figures(explore: Explore) -> 
 
 @pytest.mark.slow  # tests/ui covers this in every run
 def test_data_dependent_forests_show_their_controls_and_losses(explore: Explore) -> None:
-    """Boosted trees show α and weights, all other greedy forests open, and published modes report ε = ∞."""
+    """Boosted trees show α and weights, the other data-dependent forests open, and published modes report ε = ∞."""
     explore.open(**SMALL, forest="boosted", trees=3, depth=3)
     expect(explore.main).to_contain_text("α of each level")
     expect(explore.main).to_contain_text("How the rows are weighted")

@@ -1,4 +1,7 @@
-"""The instrument in a browser: curve and tree follow the hand, and a finished move reaches link, figures and Back."""
+"""The instrument (the chart of Explore) in a browser: curve and tree follow a slider while the mouse drags it.
+
+When the mouse lets go, the link, the figures and the browser's history change, too.
+"""
 
 from __future__ import annotations
 
@@ -157,7 +160,7 @@ def test_with_forced_colors_text_and_curve_have_the_color_of_text(explore: Explo
     curve, _ = explore.page.locator(f"{INSTRUMENT} path.curve").evaluate(color)
     assert curve == text != "none"
     leaf = explore.page.locator(f"{INSTRUMENT} .end:not(.unknown)").first.evaluate(color)[1]
-    assert leaf not in (text, "none")  # leaves keep their scale
+    assert leaf not in (text, "none")  # leaves keep their colors, because the colors carry information
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Layout of the pages: their parts keep their places while a page loads, and a page has few sizes of type."""
+"""Layout of the pages: parts do not move while a page loads, and each page has few font sizes."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ui.learn.steps import STEPS
 
 pytestmark = BROWSER
 
-MOST_TABS = 60  # more than all stops of a page, twice: a page that is drawn again can lose the focus
+MOST_TABS = 60  # twice the tab stops of a page, because the focus can start over if the page is drawn again
 
 
 def opened(explore: Explore, query: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Eleven mistakes in the samplers. A million draws do not show most of them."""
+"""Eleven mistakes in the samplers, most of which a million draws do not show."""
 
 from tests.audit.mutants.mutation import COUNTS, EVERY, MAJORITY, Mutant
 

@@ -1,7 +1,7 @@
 """Eight mistakes that a competent engineer could make in certified code. Their author had not read the auditors.
 
-The auditors at first found four of the mistakes. The other four act only on 200,000 rows with two threads, on labels in
-a column of int8, on a table larger than its `size`, or on an unlisted label in a part.
+At first, the auditors detected four of the mistakes. The other four mistakes act only on 200,000 rows with two threads,
+on labels in a column of int8, on a table with more rows than `size`, or on an unlisted label in a part of a table.
 """
 
 from tests.audit.mutants.mutation import Mutant

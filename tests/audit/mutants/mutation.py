@@ -1,8 +1,8 @@
-"""Mutants: mistakes that somebody could make in the certified code, which an auditor should find.
+"""Mutants: mistakes that somebody could make in the certified code, and that an auditor should detect.
 
-The code with a mutant runs, its ledger adds up, and its certificate says certified. But the privacy loss exceeds the
-loss that the certificate states, in at least one of the two neighbor relations. The authors of the mutants did not know
-the auditor.
+Code with a mutant runs, its ledger adds up, and its certificate says "certified". But under at least one of the two
+neighbor relations, the privacy loss exceeds the loss that the certificate states. Most authors of the mutants did not
+know the auditors.
 
 `mutated` applies a mutant to all threads of this process, and restores the code afterwards.
 """
@@ -40,15 +40,16 @@ class Mutant:
     ----------
     name : str
     why : str
-        The mistake, why it breaks the guarantee, and how large the privacy loss of a fit then is.
+        What the mistake is, why it breaks the guarantee, and how large the privacy loss of a fit is.
     module : str
     function : str
-        "function" or "Class.method" of the module.
+        Name of the function in the module, or "Class.method".
     old : str
-        Code that occurs exactly once in the dedented source of the function.
+        Code to replace, which occurs exactly once in the dedented source of the function.
     new : str
+        Wrong code that replaces `old`.
     forests : tuple of str
-        Estimators whose certificate becomes wrong, at some of their settings.
+        Estimators whose certificate is wrong with this mistake, for at least some of their settings.
     """
 
     name: str
@@ -65,8 +66,8 @@ def mutated(mutant: Mutant) -> Iterator[None]:
     """Apply a mutant, and restore the code at the end.
 
     A Python function gets other code and stays the same object, so the mutant acts in all modules that import the
-    function. A compiled function and all its compiled callers are replaced in every module that holds them. The
-    replacements are compiled at their first call and are not cached on disk.
+    function. A compiled function and all its compiled callers are replaced by other objects, in every module that
+    holds them. These objects are compiled at their first call and are not cached on disk.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def mutated(mutant: Mutant) -> Iterator[None]:
     try:
         _exchange({id(right): other for right, other in pairs})
         yield
-    # Modules that were imported inside the block may also hold the replacements, so search all modules again.
+    # Modules that were imported inside the `with` block also hold the replacements, so search all modules again.
     finally:
         _exchange({id(other): right for right, other in pairs})
 
@@ -103,7 +104,7 @@ def _exchange(instead: dict[int, Dispatcher]) -> None:
 
 
 def _rewritten(mutant: Mutant, module: ModuleType, original: Any) -> Any:
-    """Compile the function with the mistake in the namespace of its module. No module refers to the result yet."""
+    """Return the function with the mistake, compiled in the namespace of its module. No module holds it yet."""
     source = textwrap.dedent(inspect.getsource(getattr(original, "py_func", original)))
     if source.count(mutant.old) != 1:
         raise ValueError(f"{mutant.name}: {mutant.module}.{mutant.function} has changed; mend the mutant")
@@ -119,8 +120,8 @@ def _rewritten(mutant: Mutant, module: ModuleType, original: Any) -> Any:
 def _with_callers(original: Dispatcher, wrong: Dispatcher) -> list[tuple[Dispatcher, Dispatcher]]:
     """Return pairs of a function and its replacement: `wrong` for `original`, and a copy for each compiled caller.
 
-    A copy is compiled at its first call, after the exchange. Only then does it look up the functions that it calls, so
-    it calls their replacements.
+    A copy is compiled at its first call, after all objects are exchanged. It looks up the functions that it calls at
+    this time, so it calls their replacements.
     """
     ours = [vars(module) for name, module in list(sys.modules.items()) if name.split(".")[0] == "dpforest"]
     kernels = {id(value): value for names in ours for value in names.values() if isinstance(value, Dispatcher)}
