@@ -5,7 +5,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable
 
-# scikit-learn skips its check of array API inputs without this variable, which scipy reads at import.
+# Without this variable, scikit-learn skips its check of array API inputs. scipy reads the variable at import.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
@@ -15,14 +15,15 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest.tables.domain import Domain, Feature
 
-# Each `AppTest` reads the metadata of all installed packages, which takes 0.14 s. They do not change during the tests.
+# Each `AppTest` reads the metadata of all installed packages, which takes 0.14 s. The metadata do not change during the
+# tests, so they are cached.
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 
 def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear") -> Domain:
     """Return a documented domain. None makes a numeric feature on [0, 1]; a number n makes a feature of n categories.
 
-    On the linear scale, equal steps of codes are equal steps of values. The reference algorithms rely on this property.
+    On the linear scale, equal steps of codes are equal steps of values. The plain algorithms of the tests rely on this.
     """
     features = tuple(
         Feature(f"f{i}", "numeric", 0.0, 1.0, source="documented", source_note="made up", scale=scale)
@@ -39,8 +40,8 @@ def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear")
     return Domain(features, tuple(range(n_classes)), "y", "documented", "made up")
 
 
-# A plain run takes one of three cases of each parametrized test in these folders and files. Without compiled kernels,
-# it does so in all files, because all cases have then run with compiled kernels.
+# A plain run takes one of three cases of each parametrized test in these folders and files. A run without compiled
+# kernels, which is slow, does so in all files, because all cases also run with compiled kernels.
 SAMPLED = (
     *("tests/ui/", "tests/plotting/", "tests/simulation/", "tests/evaluation/", "tests/models/test_estimator_checks"),
     *(f"tests/audit/test_{what}" for what in ("tails", "replay", "units", "black_box", "mutants", "exact_samplers")),
@@ -51,7 +52,7 @@ if os.environ.get("NUMBA_DISABLE_JIT"):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark two of three cases of parametrized tests in `SAMPLED` as slow, unless the test chooses its slow cases."""
+    """Mark two of three cases of parametrized tests in `SAMPLED` as slow, unless the test itself marks slow cases."""
     families = defaultdict(list)
     for item in items:
         if hasattr(item, "callspec") and item.nodeid.startswith(SAMPLED):
@@ -64,10 +65,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def some(names: Iterable, others: Iterable, *, every: int = 1) -> list:
-    """Return all pairs of `names` and `others` as parameters of a test.
+    """Return all pairs of `names` and `others` as parameters of a test, most of them marked as slow.
 
-    By default, only one name in `every` is tested, each with one of `others`, in turn. All remaining pairs are marked
-    slow.
+    Only one name in `every` has a pair that is not slow. These pairs take the items of `others` in turn.
     """
     others = list(others)
     return [
@@ -78,12 +78,12 @@ def some(names: Iterable, others: Iterable, *, every: int = 1) -> list:
 
 
 def every(n: int, items: Iterable) -> list:
-    """Return all items as parameters. By default, the first of each `n` items is tested; the others are marked slow."""
+    """Return all items as parameters of a test. All but the first of each `n` successive items are marked as slow."""
     return [pytest.param(item, marks=pytest.mark.slow if i % n else ()) for i, item in enumerate(items)]
 
 
 def examples(n: int, part: int = 4) -> int:
-    """Return the number of examples of a property test: `n` with `scripts/test --slow`, else one in `part`."""
+    """Return the number of examples of a property test: `n` with `scripts/test --slow`, otherwise `n // part`."""
     return n if os.environ.get("ALL_EXAMPLES") else n // part
 
 
@@ -105,7 +105,7 @@ def numeric() -> Domain:
 
 @pytest.fixture
 def app(monkeypatch) -> AppTest:
-    """Return Explore on a small table, with two simulated releases and the forest of most tests of Explore."""
+    """Return the page Explore on a small table, with two simulated releases and forests of five trees."""
     from ui.jobs import first_release
 
     monkeypatch.setattr(first_release, "LAST", 2)

@@ -30,7 +30,7 @@ def check(rule: str, breaks: Iterable[Break]) -> None:
     Raises
     ------
     AssertionError
-        With the places, or with the files whose line is too high.
+        If a file breaks the rule more often or less often than its line states. The message lists the places.
     """
     places = list(breaks)
     entries = [line.split() for line in DEBT.read_text(encoding="utf-8").splitlines()] if DEBT.exists() else []

@@ -1,4 +1,4 @@
-"""Tests that the sheets for a class hold the present results of the engine."""
+"""Tests that the sheets for teachers (docs/TEACHING.md, docs/class) hold the present results of the engine."""
 
 import runpy
 from pathlib import Path

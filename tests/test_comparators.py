@@ -1,6 +1,6 @@
-"""Tests that the comparators of the multinomial paper draw by their laws, and that they learn.
+"""Tests of the comparators, forests with which papers compare theirs: they draw by their laws, and they learn.
 
-Chi-square tests have a false-alarm rate of 1e-6 each, and fixed seeds.
+Chi-square tests have fixed seeds. With random seeds, each test would fail by chance with probability 1e-6.
 """
 
 from collections import Counter
@@ -87,7 +87,7 @@ def test_pivots_are_any_two_rows_or_any_two_of_different_classes():
     assert stats.chisquare([seen[i, j] for i in rows for j in rows if i != j]).pvalue > 1e-6
     seen = Counter(draw_pivots(rows, y, True, key) for key in KEYS)
     pairs = [(i, j) for i in rows for j in rows if y[i] != y[j]]
-    # the first pivot is any row, the second any row of another class
+    # The first pivot may be any row, and the second pivot any row of another class.
     law = np.array([1 / 5 / (2 if y[i] == 0 else 3) for i, _ in pairs])
     assert set(seen) == set(pairs)
     assert stats.chisquare([seen[pair] for pair in pairs], len(KEYS) * law).pvalue > 1e-6
@@ -103,7 +103,7 @@ def test_a_row_goes_to_the_nearer_pivot():
 
 
 def test_branches_end_by_the_least_number_of_rows(table):
-    """Partitioned trees keep k estimation rows in each leaf; comparison trees split until at most k rows are left."""
+    """Partitioned trees keep k estimation rows in each leaf. Comparison trees split each node with more than k rows."""
     X, y = table
     for forest in (DenilForest(DOMAIN, n_trees=5), BernoulliForest(DOMAIN, n_trees=5)):
         counts = forest.fit(X, y).counts.sum(axis=1)
@@ -163,12 +163,12 @@ def test_breimans_forest_equals_that_of_scikit_learn_on_numbers(table):
     theirs = RandomForestClassifier(10, max_features="sqrt", min_samples_leaf=5, random_state=7)
     codes = numbers.encode(X[["x", "z"]])
     assert np.array_equal(ours.votes(X[["x", "z"]]), theirs.fit(codes, y).predict_proba(codes))
-    assert min(tree.tree_.n_node_samples.min() for tree in theirs.estimators_) >= 5  # they hold different rows
+    assert min(tree.tree_.n_node_samples.min() for tree in theirs.estimators_) >= 5  # counts different rows
 
 
 @pytest.mark.parametrize(("p_feature", "p_cut"), [(0.2, 0.3), (0.05, 0.05)])
 def test_the_root_of_bernoullis_forest_takes_the_best_feature_by_its_law(p_feature, p_cut):
-    """One of nine features is informative. Without random choices, the root takes the best of three drawn features."""
+    """One of nine features is informative. Without a random choice, the root takes the best of three drawn features."""
     domain = Domain(tuple(Feature(name, "numeric", low=0, high=1) for name in "abcdefghi"), ("no", "yes"), label="y")
     X = pd.DataFrame(np.random.default_rng(8).random((80, 9)), columns=list("abcdefghi"))
     X["a"] = np.repeat([0.2, 0.8], 40)
@@ -191,9 +191,9 @@ def test_the_certificate_of_rgv_states_its_weaker_guarantee(table):
 
 
 def test_rgv_learns_although_one_of_its_trees_does_not():
-    """Rana's forest learns although a single tree does not: all trees read all rows, so averaging removes noise.
+    """The forest of Rana et al. (RGV) learns although a single tree does not, because averaging trees removes noise.
 
-    Two numbers cost most of ε.
+    A single tree does not learn, because the cuts of two numeric attributes cost most of ε.
     """
     generator = np.random.default_rng(11)
     X = pd.DataFrame({"x": generator.random(4_000), "z": generator.random(4_000), "a": "p"})
@@ -206,7 +206,7 @@ def test_rgv_learns_although_one_of_its_trees_does_not():
 
 
 def chances(grower, scores, weights=None):
-    """Return the probabilities of the exponential mechanism from gains."""
+    """Return the probabilities with which the exponential mechanism chooses, from the scores and weights."""
     odds = np.exp(grower.rate * np.array(scores)) * (1 if weights is None else weights)
     return odds / odds.sum()
 

@@ -73,10 +73,7 @@ def test_public_functions_are_documented(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_are_documented(name):
-    """A one-line docstring leaves parameters and result to annotations.
-
-    A docstring with sections documents all of them.
-    """
+    """A method has a one-line docstring, or a docstring whose sections document all parameters and the result."""
     is_sentence = "\n" not in (inspect.getdoc(resolve_name(name)) or "\n")
     assert [f for f in faults(name) if not (is_sentence and f.startswith(("PR01", "RT01")))] == []
 

@@ -17,7 +17,7 @@ def example(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.filterwarnings("ignore")  # warnings of the cluster
+@pytest.mark.filterwarnings("ignore")  # an example with a Dask cluster may warn
 @pytest.mark.parametrize(
     "name, settings, printed",
     [

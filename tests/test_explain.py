@@ -1,4 +1,4 @@
-"""Importances, effects and parts of predictions: against the forest, and against many draws of its noise."""
+"""Explanations: importances, effects and parts of predictions agree with the forest and with redraws of its noise."""
 
 import math
 from dataclasses import replace
@@ -58,7 +58,7 @@ def test_the_predictive_attribute_is_the_most_important_one():
 
 
 def test_the_share_of_noise_is_subtracted():
-    """With random labels, noise causes most of the typical contributions, and importances leave it out."""
+    """With random labels, most of an attribute's contributions are noise, and importances leave this part out."""
     X, _ = table(2_000, 2)
     y = np.random.default_rng(1).integers(0, 2, len(X))
     domain = replace(DOMAIN, classes=(0, 1))
@@ -73,7 +73,7 @@ def test_the_share_of_noise_is_subtracted():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_noise_of_parts_is_that_of_redrawn_leaves(n_classes):
-    """The stated deviation is that of 4,000 redraws of the noise of all leaves, within 9 % (chance of failure 1e-6)."""
+    """The stated standard deviation is within 9 % of that of 4,000 redraws of the noise (chance of failure 1e-6)."""
     model, codes = booster(n_classes, epsilon=2, n_estimators=5, max_depth=5)
     added, row, rng = AddedScores.of(model.released_), codes[3], np.random.default_rng(0)
     parts = []
@@ -85,7 +85,7 @@ def test_the_noise_of_parts_is_that_of_redrawn_leaves(n_classes):
 
 
 def test_attributes_that_matter_only_together_have_importance_and_parts():
-    """Their effects by themselves are flat, but their questions move the scores of records."""
+    """Two attributes that matter only together have flat effects, but their tests change the scores of records."""
     X, _ = table(4_000, 2)
     y = ((X[:, 0].astype(float) > 0.5) ^ (X[:, 2].astype(float) > 0.5)).astype(int)
     domain = replace(DOMAIN, classes=(0, 1))
@@ -98,7 +98,7 @@ def test_attributes_that_matter_only_together_have_importance_and_parts():
 
 
 def test_an_effect_is_the_mean_over_all_answers_to_other_tests():
-    """An effect is the mean over all answers to other tests; an attribute without a test has no effect."""
+    """The effect of an attribute is a mean over all answers to other tests. Without a test, it has no effect."""
     model, _ = booster(2, epsilon=5, n_estimators=6, max_depth=3)
     added = AddedScores.of(model.released_)
     trees, codes = added.trees, np.array([1, 30_000, 65_535])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpforest.losses import ENTROPY, ERROR, GINI, MATSUSHITA, m_alpha, partial_loss
 
 LOSSES = [MATSUSHITA, GINI, ENTROPY, ERROR, m_alpha(0.1), m_alpha(0.5)]
-# the link of the 0/1 loss depends only on the majority
+# The 0/1 loss is left out, because its link depends only on which class has the majority.
 INVERTIBLE = [MATSUSHITA, GINI, ENTROPY, m_alpha(0.1), m_alpha(0.5)]
 ALPHAS = [0.0, 0.1, 0.5, 1.0]
 ROWS = [100, 748, 1372, 4898, 19020]
@@ -202,7 +202,10 @@ def test_the_surrogates_slope_is_minus_the_inverse_link(loss):
 
 @every([loss for loss in LOSSES if loss.alpha])
 def test_the_m_alpha_surrogate_bends_by_at_most_a_quarter_over_alpha(loss):
-    """The second derivative is at most half of the bound in equations 151 and 152, reached where the flat part ends."""
+    """The second derivative is at most half of the bound in equations 151 and 152.
+
+    It reaches this value where the flat part of the surrogate ends.
+    """
     z, h = np.linspace(-6, 6, 2401), 1e-3
     bend = (loss.surrogate(z + h) - 2 * loss.surrogate(z) + loss.surrogate(z - h)) / h**2
     assert bend.max() <= 1 / (4 * loss.alpha) + 1e-6
@@ -231,15 +234,14 @@ def test_the_m_alpha_loss_is_proper_and_its_least_risk_is_the_bayes_risk(alpha, 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_an_even_guess_counts_as_half_an_error(alpha):
     assert partial_loss(alpha, 1, 0.5) == partial_loss(alpha, -1, 0.5) == 1
-    # If 1/2 counted as a whole error for either class, as in Definition 6, stating 1/2 would cost 2 - alpha, not L(1/2)
-    # = 1.
+    # In Definition 6, stating 1/2 is an error for each of the two classes. It would cost 2 - alpha, but L(1/2) is 1.
     above = np.nextafter(0.5, 1)
     assert (partial_loss(alpha, 1, above) + partial_loss(alpha, -1, above)) / 2 == pytest.approx(1, rel=1e-12)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_partial_losses_follow_from_the_bayes_risk(alpha):
-    """Partial losses follow Savage: stating u costs L(u) + (1 - u) L'(u) if the class is positive."""
+    """Partial losses follow the formula of Savage: stating u costs L(u) + (1 - u) L'(u) if the class is positive."""
     u, loss = np.linspace(0.01, 0.99, 99), m_alpha(alpha)
     assert partial_loss(alpha, 1, u) == pytest.approx(loss.bayes_risk(u) - (1 - u) * loss.link(u), abs=1e-12)
     assert partial_loss(alpha, -1, u) == pytest.approx(loss.bayes_risk(u) + u * loss.link(u), abs=1e-12)
@@ -281,13 +283,13 @@ def test_splitting_never_raises_the_score(loss, cells):
 
 
 ROW = st.tuples(st.integers(0, 3), st.floats(1e-3, 1))  # cell, weight
-PARTS = 3  # weights are 1/3, 2/3 or all of the largest
+PARTS = 3  # weights are 1/3, 2/3 or all of the largest weight
 KINDS = np.array([[w if cell == k else 0 for k in range(4)] for cell in range(4) for w in range(1, PARTS + 1)])
 
 
 @functools.cache
 def tables(rows: int) -> np.ndarray:
-    """Return all tables as weights: (positive, negative) in the left child, then in the right child."""
+    """Return all tables of `rows` rows as sums of weights: (positive, negative) in the left child, and in the right."""
     if rows == 0:
         return np.zeros((1, 4), int)
     return np.unique((tables(rows - 1)[:, None] + KINDS).reshape(-1, 4), axis=0)
@@ -308,7 +310,7 @@ def test_sensitivity_is_the_largest_change_by_a_row_over_all_tables(loss, weight
     bound = loss.sensitivity(n, weight)
     assert change.min() >= -1e-12
     assert change.max() == pytest.approx(bound, rel=1e-12)
-    replaced = with_row.max(axis=1) - with_row.min(axis=1)  # by a row of any class, child and weight
+    replaced = with_row.max(axis=1) - with_row.min(axis=1)  # largest effect of replacing the last row by any other row
     assert replaced.max() == pytest.approx(bound, rel=1e-12)
     assert weight * loss.published_sensitivity(n) > bound
 
@@ -344,7 +346,7 @@ def test_sensitivities_of_the_m_alpha_loss_match_their_formula(alpha, published,
 
 
 @pytest.mark.parametrize(
-    ("loss", "published", "tight"),  # published: 1 and the Δ* of Lemma 5
+    ("loss", "published", "tight"),  # the published bound is 1, or Δ* of Lemma 5
     [(ENTROPY, 1 + 11.87, 11.86), (GINI, 1 + 3.997, 3.997), (MATSUSHITA, 75.08, 74.05), (ERROR, 3, 2)],
 )
 def test_sensitivities_for_1372_rows_match_golden_values(loss, published, tight):

@@ -1,4 +1,4 @@
-"""Tests that results listed as reproduced were run, and that the others are listed with a reason."""
+"""Tests of the reproductions: each result of the papers was measured, or is listed as left out with a reason."""
 
 import json
 import re
@@ -65,7 +65,7 @@ class Stopped(Exception):
 
 @pytest.fixture
 def work(monkeypatch, tmp_path):
-    """Provide two parts of three cells that record their runs; `stop_at` interrupts a cell."""
+    """Replace the parts by two parts of three cells, which record each run. `stop_at` interrupts a cell."""
     seen = SimpleNamespace(done=[], stop_at=None, results=tmp_path / "results.json", kept=tmp_path / "unfinished")
 
     def cell(part: str, i: int) -> Cell:
@@ -127,7 +127,7 @@ def test_stored_cells_need_the_same_code_and_complete_lines(tmp_path):
     kept, rows = Kept(path, "1"), measured(first)
     kept.add(first, rows)
     kept.add(second, rows)
-    path.write_text(path.read_text()[:-5])  # interrupted while writing
+    path.write_text(path.read_text()[:-5])  # as if the run had stopped while writing
     kept = Kept(path, "1")
     assert kept.get(first) == rows == [{"x": 0.1}, {"x": np.inf}] and kept.get(second) is None
     kept.add(second, rows)
@@ -172,8 +172,8 @@ def test_inner_folds_divide_the_training_rows():
 def test_the_smallest_of_the_best_settings_on_the_inner_folds_is_chosen(monkeypatch):
     """Inner folds choose the best settings, and in a tie the smallest ones.
 
-    In this test, depths 3 and 5 are equally accurate on inner folds. Depth 1 is the best on outer folds, so a choice
-    that looks at test rows would be detected.
+    In this test, depths 3 and 5 are equally accurate on inner folds. Depth 1 is the best on test rows, so the test
+    detects a choice that looks at test rows.
     """
     data, sizes = load_dataset("zoo"), []
 
@@ -195,10 +195,10 @@ def test_the_smallest_of_the_best_settings_on_the_inner_folds_is_chosen(monkeypa
 
 def test_smooth_sensitivity_is_the_mean_over_leaves_with_rows():
     leaves, y = np.array([[7, 1], [7, 2], [7, 2], [9, 2]]), np.array([0, 0, 1, 1])
-    # first tree: two rows against one, and a single row; second tree: a single row, and two against one
+    # Each of the two trees has a leaf with two rows of one class and one of the other, and a leaf with a single row.
     leads = [1, 1, 1, 1]
     assert mean_sensitivity(leaves, y, None, 0.5) == pytest.approx(np.exp(-0.5 * np.array(leads)).mean())
-    # first tree: a single row; second tree: one against one, and a single row
+    # The first tree has a leaf with a single row. The second tree has a leaf with a tie, and one with a single row.
     only = mean_sensitivity(leaves, y, np.array([1, 0, 0, 0]), 0.5)
     assert only == pytest.approx(np.mean([np.exp(-0.5), 1, np.exp(-0.5)]))
 
@@ -229,7 +229,7 @@ def test_a_paired_test_shows_a_shift_that_no_cell_shows():
 
 
 def test_the_expected_number_of_leaves_is_that_of_random_trees():
-    """The closed form equals the mean over random trees; a false alarm has a chance of at most 1e-6 (4.9 sd)."""
+    """The closed form equals the mean over random trees, within 4.9 standard errors (chance of failure 1e-6)."""
     sizes, depth, rng = (2, 3, 5), 3, np.random.default_rng(0)
 
     def leaves(left: int, free: tuple[int, ...]) -> int:
@@ -294,7 +294,7 @@ def test_every_table_and_figure_is_measured_or_listed_as_left_out(paper):
 
 @pytest.mark.slow
 def test_a_quick_run_goes_through_every_part_and_writes_nothing():
-    """A quick run covers every part with two tables, in a separate process, and writes no file."""
+    """A quick run, in a separate process and with two tables, covers every part and writes no file."""
     before = PATH.read_bytes(), REPORT.read_bytes()
     done = subprocess.run([sys.executable, "-m", "reproduce", "--quick"], cwd=HOME, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

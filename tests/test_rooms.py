@@ -1,4 +1,4 @@
-"""Packages import in one direction (pyproject.toml), every cache is registered, and hooks run the checks."""
+"""Packages import each other in one direction only, every cache is registered, and git hooks run the checks."""
 
 import re
 from pathlib import Path

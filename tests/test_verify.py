@@ -1,4 +1,4 @@
-"""`dpforest/verify.py` without dpforest: its sums equal those of dpforest, it detects forgeries, and never crashes."""
+"""The script `dpforest/verify.py`, which runs without dpforest: its sums are right, and it detects forgeries."""
 
 import ast
 import copy
@@ -120,7 +120,7 @@ def put(*path, value):
 
 
 def unasked(what: str):
-    """Return a change that removes a query from the ledger and adjusts the sums, but leaves its answer in the file."""
+    """Return a change that removes a query from the ledger and adjusts the sums. The answer stays in the file."""
 
     def change(content: dict) -> None:
         ledger, certificate = content["ledger"], content["certificate"]

@@ -1,6 +1,7 @@
-"""From noisy leaves to votes: empty leaves, negative counts, ties and coins.
+"""From noisy leaves to votes: empty leaves, negative counts, ties, and random decisions.
 
-Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
+Statistical tests have fixed seeds. With random seeds, each test would fail by chance with probability at most
+`FALSE_ALARM`.
 """
 
 import numpy as np
@@ -27,7 +28,7 @@ def test_clamp_counts_negatives_as_zero_and_paper_discards_the_leaf():
     clamped, paper = (voting.leaf_shares(counts, rule, 0) for rule in RULES)
     assert np.array_equal(clamped, [[1, 0], [0, 1], [0.75, 0.25]])
     assert np.array_equal(paper[2], [0.75, 0.25])
-    assert ((paper[:2] > 0) & (paper[:2] < 1)).all()  # drawn, whatever the counts are
+    assert ((paper[:2] > 0) & (paper[:2] < 1)).all()  # a random share, whatever the counts are
     with_other_counts = voting.leaf_shares(np.array([[1, -1], [-900, 3], [6, 2]]), "paper", 0)
     assert np.array_equal(paper, with_other_counts)
 
@@ -41,7 +42,7 @@ def test_with_more_classes_one_negative_discards_all_of_them():
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_silent_leaves_are_uniform_on_the_simplex(rule, n_classes):
-    """Shares of empty leaves follow Beta(1, classes - 1), or U[0, 1] for 2 classes, and the first vote is fair."""
+    """The shares of empty leaves follow Beta(1, n_classes - 1), which is uniform for two classes. Votes are fair."""
     shares = voting.leaf_shares(np.zeros((20_000, n_classes), int), rule, seed=n_classes)
     assert np.allclose(shares.sum(axis=1), 1)
     for c in range(n_classes):
@@ -59,10 +60,10 @@ def test_a_silent_leaf_keeps_its_share_whatever_the_others_hold():
 
 
 def test_an_empty_leaf_under_the_papers_rule_is_uniform_after_noise():
-    """By the rule of Bojarski and others, an empty leaf has a uniform share after noise.
+    """By the rule of Bojarski et al., an empty leaf has a uniform class share after noise.
 
-    If both noisy counts are positive (in a quarter of the draws), their share is uniform. Otherwise the leaf is
-    discarded, and draws a uniform share.
+    If both noisy counts are positive (in a quarter of the draws), their share is uniform. Otherwise, the leaf is
+    discarded and draws a uniform share.
     """
     noisy = simulate_laplace(np.zeros((20_000, 2), int), 11.0, seed=1)
     theta = voting.leaf_shares(noisy, "paper", 2)[:, 0]
@@ -131,7 +132,7 @@ def test_another_seed_or_column_order_draws_new_coins():
     coins = voting.coins(codes, seed=3)
     for other in (voting.coins(codes, seed=4), voting.coins(np.ascontiguousarray(codes[:, ::-1]), seed=3)):
         correlation = np.corrcoef(coins, other)[0, 1]
-        # If uncorrelated, |r| sqrt(n) is standard normal, and beyond 4.9 with probability 1e-6.
+        # Without correlation, r sqrt(n) is standard normal, and |r| sqrt(n) exceeds 4.9 with probability 1e-6.
         assert abs(correlation) * np.sqrt(len(codes)) < 4.9
 
 
@@ -168,9 +169,10 @@ ALPHAS = (1e-6, 0.01, 0.1, 0.5, 1.0)
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 @pytest.mark.parametrize("size", [1e-18, 1e-12, 1e-6, 0.01, 1.0, 1e3, 1e6])
 def test_shares_of_scores_are_shares_and_the_largest_is_that_of_the_class_predicted(alpha, n_classes, size):
-    """Shares of additive scores lie in [0, 1], and the predicted class has the largest share.
+    """Shares that are computed from additive scores lie in [0, 1], and the predicted class has the largest share.
 
-    The link is 1/2 for small scores and rounds to 0 for large ones; neither may lead to a negative share.
+    The link function is 1/2 for small scores, and rounds to 0 for large scores. In these cases, too, no share may be
+    negative.
     """
     scores = np.random.default_rng(0).normal(size=(500, n_classes)) * size
     if n_classes == 2:

@@ -1,4 +1,4 @@
-"""Whether a forest has accuracy to lose to privacy: on made-up curves, and on random guesses."""
+"""Headroom: whether a forest has accuracy that privacy could cost. The tests use made-up curves and random guesses."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def headroom_of(private, nonprivate: float, floor: float, n_test: float = MANY, 
     "private, nonprivate, floor, nothing",
     [
         ([0.70, 0.76, 0.76, 0.76], 0.76, 0.76, True),  # equal to the floor at every ε
-        # Below the floor with noise, and equal to the floor without noise.
+        # Below the floor (the accuracy of guessing) with noise, and equal to the floor without noise.
         ([0.50, 0.60, 0.70, 0.75], 0.76, 0.76, True),
         ([0.75, 0.77, 0.77, 0.77], 0.769, 0.76, True),  # less than a point above the floor
         ([0.50, 0.60, 0.75, 0.79], 0.80, 0.76, False),
@@ -50,7 +50,8 @@ def test_whether_anything_can_be_learned_needs_another_model():
 
 def test_a_price_is_small_only_if_something_is_left():
     assert cheap_from(EPSILONS, [0.6, 0.7, 0.795, 0.8], headroom_of([0.8] * 4, 0.8, 0.5)) == 1.0
-    # From ε = 0.1 on, the curve loses less than a point, but this is most of the 1.2 points that the forest learns.
+    # From ε = 0.1 on, privacy costs less than a point, but that is most of the 1.2 points by which the forest beats
+    # guessing.
     assert cheap_from(EPSILONS, [0.76, 0.763, 0.765, 0.772], headroom_of([0.772] * 4, 0.772, 0.76)) == 10.0
     assert cheap_from(EPSILONS, [0.6, 0.8, 0.6, 0.7], headroom_of([0.8] * 4, 0.8, 0.5)) is None  # the curve falls again
 

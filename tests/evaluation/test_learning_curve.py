@@ -1,4 +1,4 @@
-"""Learning curves and the rows that a smaller ε needs: on known surfaces, and held out on bundled tables."""
+"""Learning curves, and the number of rows that a smaller ε needs, on known laws of accuracy and on bundled tables."""
 
 import math
 
@@ -28,7 +28,7 @@ EPSILONS = np.geomspace(0.1, 12.8, 29)
 
 
 def surface(accuracy, *, noise: float = 0.0, repeats: int = 6, seed: int = 0) -> Learning:
-    """Return repeats of a known accuracy(rows, ε), with random errors of standard deviation `noise`."""
+    """Return repeated measurements of a known accuracy(rows, ε), with errors of standard deviation `noise`."""
     true = accuracy(ROWS[:, None].astype(float), EPSILONS[None, :])
     chance = noise * np.random.default_rng(seed).standard_normal((repeats, *true.shape))
     ceiling = np.tile(accuracy(ROWS.astype(float), 1e9), (repeats, 1))
@@ -48,7 +48,7 @@ def test_a_known_power_law_is_recovered_within_the_table_and_beyond(a, b, c):
             expected = float(pmf(8_000 * times, epsilon))
             needed = rows_needed(learned, epsilon, expected)
             assert needed.how == ("observed" if times <= 1 else "extrapolated")
-            # linear interpolation between points a factor of 2 (rows) or 2^(1/4) (ε) apart
+            # The tolerance covers linear interpolation: points differ by a factor of 2 in rows, or of 2^(1/4) in ε.
             assert needed.times == pytest.approx(times, rel=0.06 if times <= 1 else 0.02)
             assert needed.rows == pytest.approx(8_000 * needed.times)
     assert off_by(learned, 1.0) < 0.002
@@ -82,7 +82,7 @@ def test_without_effective_noise_the_interval_is_wide():
     learned = surface(pmf)
     assert off_by(learned, 0.5) == pytest.approx(3 * (4_000**-0.5 - 8_000**-0.5), rel=1e-6)
     needed = rows_needed(learned, 0.5, float(pmf(12_000.0, 1)))
-    # no larger ε reaches this accuracy, although more rows would
+    # More rows would reach this accuracy, but the number of rows is measured by larger ε, and no larger ε reaches it.
     assert needed.how != "extrapolated" and needed.rows is None
 
 
@@ -100,8 +100,7 @@ def test_intervals_hold_the_truth():
         if needed.how == "extrapolated":
             assert needed.low is not None and needed.low <= needed.rows <= (needed.high or math.inf)
             inside += needed.low <= 20_000 <= (needed.high or math.inf)
-    # The nominal coverage is 80 %. Intervals are wider, because the error of a doubling includes the error of the
-    # repeats once more.
+    # The nominal coverage is 80 %. Intervals cover more, because they count the random error of the repeats twice.
     assert inside > 0.8 * n
 
 

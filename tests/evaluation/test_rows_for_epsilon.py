@@ -1,4 +1,4 @@
-"""Rows in exchange for ε: their number is known if noise alone determines accuracy, and otherwise may be unknown."""
+"""Rows in exchange for ε: how many times the rows make up for a smaller ε. The number may be unknown."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ EPSILONS = np.geomspace(0.1, 10, 29)
 
 
 def surface(accuracy) -> Learning:
-    """One repeat of a known accuracy(rows, ε)."""
+    """Return one measurement of a known accuracy(rows, ε), without errors."""
     values = accuracy(ROWS[:, None].astype(float), EPSILONS[None, :])
     return Learning(ROWS, EPSILONS, values[None], np.full((1, len(ROWS)), values.max()))
 
@@ -25,10 +25,10 @@ def test_the_number_of_times_is_that_of_the_law(power, times):
     made_up = exchange(learned, 1.0, 0.1)
     assert made_up.rows == 500 and made_up.accuracy == pytest.approx(0.9 - 8 * 500**-0.5)
     if power <= 1:
-        # The error of straight lines between points that are a factor of 2 apart.
+        # The tolerance covers linear interpolation between numbers of rows that differ by a factor of 2.
         assert made_up.times == pytest.approx(times, rel=0.06)
     else:
-        assert made_up.times is None or made_up.times > 15.9  # beyond the table, and extrapolated by another law
+        assert made_up.times is None or made_up.times > 15.9  # extrapolated beyond the table, by another law
 
 
 def test_the_exchange_starts_where_the_smaller_epsilon_costs_accuracy():

@@ -1,4 +1,8 @@
-"""The smallest sufficient ε: for known laws of a measure, with valid checks, and with a margin for held-out rows."""
+"""The smallest sufficient ε, at which a forest reaches a wanted value in a wanted share of its releases.
+
+The answer is right for known laws. It counts as sure only after a valid test on further simulated releases (a check),
+which looks at the results several times. A margin allows for the chance in held-out rows.
+"""
 
 import numpy as np
 import pytest
@@ -22,7 +26,10 @@ MOST = LOOKS[-1] * releases_needed(0.9, len(LOOKS) * 2**5)  # no check of these 
 
 
 def answer(shares, needed: float = 0.75, share: float = 0.9, n: float | None = None, seed: int = 0, most: int = MOST):
-    """Return the answer for a forest whose releases reach 0.8 with these probabilities at each ε, and 0.6 otherwise."""
+    """Return the answer for a forest whose releases have the value 0.8 or 0.6.
+
+    `shares` holds the probability of 0.8 at each ε.
+    """
     rng = np.random.default_rng(seed)
     values = np.where(rng.random((N_FIRST, 18)) < shares, 0.8, 0.6)
     further = {e: np.where(rng.random(MOST) < p, 0.8, 0.6)[:most] for e, p in zip(EPSILONS, shares, strict=True)}
@@ -39,7 +46,7 @@ def test_the_answer_is_the_first_epsilon_that_enough_releases_reach():
 
 
 def test_the_spread_of_one_release_is_that_of_many_on_a_smooth_curve():
-    """A mean of 4,000 estimates of the variance from one release each is within 5 % of the true variance."""
+    """A variance can be estimated from a single release at each ε: the mean of 4,000 estimates is within 5 %."""
     rng, curve = np.random.default_rng(0), np.linspace(0.5, 0.9, 18)
     reached = [Reach.of(EPSILONS, curve[None] + 0.01 * rng.standard_normal((1, 18)), 0.9, None) for _ in range(4000)]
     variance = np.mean([((r.mean - r.nearly_all) / stats.norm.ppf(0.99)) ** 2 for r in reached], axis=0)
@@ -53,7 +60,7 @@ def test_few_releases_give_an_answer_that_is_not_sure():
 
 
 def test_an_answer_only_gets_surer():
-    """With each further release the ε stays, until it is sure, and then nothing changes any more."""
+    """With more releases, the answer never moves to a smaller ε, and once it is sure, it does not change."""
     shares = np.linspace(0.5, 1.0, 18)
     states = [answer(shares, most=n) for n in range(0, MOST, 7)]
     assert all(a.epsilon <= b.epsilon for a, b in zip(states, states[1:], strict=False))
@@ -74,8 +81,8 @@ def test_after_a_failed_check_the_next_epsilon_is_checked():
 def test_a_sure_epsilon_is_rarely_wrong():
     """If releases reach the value slightly too rarely at every ε, at most 5 % of the answers claim to be sure.
 
-    False alarm: if each answer claims so with probability at most 0.05, more than 52 of 500 answers do with probability
-    below 1e-6.
+    If each answer claims so with probability at most 0.05, more than 52 of 500 answers do so with probability below
+    1e-6. So a false alarm of the test is that unlikely.
     """
     wrong = sum(answer(np.full(18, 0.899), seed=seed).is_sure for seed in range(500))
     assert stats.binom.sf(52, 500, 1 - CONFIDENCE) < 1e-6
@@ -84,9 +91,9 @@ def test_a_sure_epsilon_is_rarely_wrong():
 
 @pytest.mark.parametrize("share", [0.8, 0.9, 0.95])
 def test_the_errors_of_all_looks_add_up_to_less_than_five_percent(share):
-    """The exact probability of a wrong result of the first check, by dynamic programming over its releases."""
+    """The probability that a check is wrong at any of its looks, computed exactly, is at most half of the 5 %."""
     looks = [times * releases_needed(share, 2 * len(LOOKS)) for times in LOOKS]
-    law, sure = np.array([1.0]), 0.0  # law of the number of reached releases, without the sure ones
+    law, sure = np.array([1.0]), 0.0  # law of the number of releases that reach the value, while the check goes on
     for n in range(1, looks[-1] + 1):
         law = np.convolve(law, [1 - share, share])
         if n in looks:
@@ -97,7 +104,7 @@ def test_the_errors_of_all_looks_add_up_to_less_than_five_percent(share):
 
 
 def test_the_checks_of_several_forests_share_the_error():
-    """The first look of one of nine forests needs as many releases as a ninth of the error allows."""
+    """If nine forests are checked, each check may spend a ninth of the error, so its first look needs more releases."""
     n = releases_needed(0.9, 9 * 2 * len(LOOKS))
     assert n > releases_needed(0.9, 2 * len(LOOKS))
     assert check_share(np.ones(n, bool), 0.9, n_forests=9).is_sure
@@ -105,7 +112,10 @@ def test_the_checks_of_several_forests_share_the_error():
 
 
 def test_the_largest_epsilon_is_checked_if_it_may_reach_the_value_without_room():
-    """Releases that reach a value 19 times in 20 are enough for 9 in 10, though not by the room of the choice."""
+    """If releases at the largest ε reach a value 19 times in 20, a check may confirm the wanted 9 in 10.
+
+    The rule that chooses an ε to check asks for a larger reserve, so the largest ε is an exception.
+    """
     rng = np.random.default_rng(1)
     values = 0.76 + 0.01 * stats.norm.ppf(0.95) + 0.01 * rng.standard_normal((N_FIRST, 18)) - np.linspace(0.2, 0, 18)
     reach = Reach.of(EPSILONS, values, 0.9, None)
@@ -115,7 +125,7 @@ def test_the_largest_epsilon_is_checked_if_it_may_reach_the_value_without_room()
 
 def test_a_check_ends_as_soon_as_it_cannot_succeed():
     n = LOOKS[-1] * releases_needed(0.9, 6)
-    most = next(f for f in range(n) if share_at_least(n - f - 1, n, n_tried=6) < 0.9)  # failures that it may have
+    most = next(f for f in range(n) if share_at_least(n - f - 1, n, n_tried=6) < 0.9)  # largest number of failures
     assert check_share(np.zeros(most + 1, bool), 0.9).has_failed
     assert not check_share(np.zeros(most, bool), 0.9).has_failed
     last = check_share(np.arange(n) >= most, 0.9)
@@ -152,7 +162,7 @@ def test_the_margin_is_taken_off():
 
 
 def two_scores(rng: np.random.Generator, rows: tuple[int, int], law: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return 4,000 tables of scores of either class, from laws with a large and with a small variance of the AUC."""
+    """Return the scores of the rows of both classes, in 4,000 tables. `law` sets the variance of the AUC."""
     tied = {"all or nothing": 0.8, "one row decides": 0.97}[law]
     return tuple((rng.random((4000, n)) < p).astype(float) for n, p in zip(rows, (1 - tied, tied), strict=True))
 
@@ -160,7 +170,10 @@ def two_scores(rng: np.random.Generator, rows: tuple[int, int], law: str) -> tup
 @pytest.mark.parametrize("law", ["all or nothing", "one row decides"])
 @pytest.mark.parametrize("rows", [(90, 10), (30, 30)])
 def test_no_measure_is_less_precise_than_its_number_of_rows_says(rows, law):
-    """The variance over tables is at most v (1 - v) / n. A sample variance of 4,000 is within 15 % of the true one."""
+    """The variance of a measure with mean v is at most v (1 - v) / n, with n from `least_n`.
+
+    The variance of 4,000 draws is within 15 % of the true variance.
+    """
     zeros, ones = two_scores(np.random.default_rng(3), rows, law)
     labels = np.repeat([0, 1], rows)
     balanced = ((zeros == 0).mean(axis=1) + (ones == 1).mean(axis=1)) / 2

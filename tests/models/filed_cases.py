@@ -1,4 +1,4 @@
-"""Cases for the checks on files: a file of each estimator under both relations, and tools that change a file."""
+"""Cases for the checks on forest files: a file of each estimator under both relations, and functions that change it."""
 
 import copy
 import json
@@ -28,7 +28,7 @@ from tests.models.release_cases import table
 
 
 def domain(n_classes: int) -> Domain:
-    """Return a domain of two numbers and a category with separate sources, hence a certificate of many assumptions."""
+    """Return a domain of two numbers and a category. Each has another source, so a certificate has many assumptions."""
     public = {"source": "documented", "source_note": "made up", "type_source": "asserted", "type_note": "by us"}
     features = (
         Feature("a", "numeric", 0.0, 1.0, **public),

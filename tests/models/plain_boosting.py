@@ -1,4 +1,6 @@
-"""A second implementation of boosting by the Mα-loss without privacy: rows are masks, weights are floats.
+"""A second implementation of boosting by the Mα-loss, without privacy, for comparison with the library.
+
+It is written plainly: a node is a mask over the rows, and weights are floats.
 
 R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020), sections 4 and 5.
 """
@@ -22,7 +24,7 @@ def inverse_link(z: float, alpha: float) -> float:
 
 
 def public_tests(domain, n_bins: int) -> list[tuple]:
-    """Return all tests as (feature, kind, value): "least" tests cell >= value, "is" tests equality."""
+    """Return all tests as (feature, kind, value). The kind "least" tests cell >= value, and "is" tests equality."""
     out = []
     for j, feature in enumerate(domain.features):
         if feature.kind == "numeric":
@@ -40,7 +42,7 @@ def answers(tests: list[tuple], X) -> np.ndarray:
 
 
 def undecided(tests: list[tuple], left: list[int], chosen: int, domain) -> tuple[list[int], list[int]]:
-    """Return the tests that remain informative for the rows that answered no, and for those that answered yes."""
+    """Return the tests that can still split the rows that fail the chosen test, and those for the rows that pass it."""
     j, kind, value = tests[chosen]
     others = [c for c in left if tests[c][0] != j]
     same_attribute = [c for c in left if tests[c][0] == j and c != chosen]
@@ -50,13 +52,15 @@ def undecided(tests: list[tuple], left: list[int], chosen: int, domain) -> tuple
         no, yes = (
             same_attribute if len(same_attribute) > 1 else [],
             [],
-        )  # If only one other category is left, the test of this category is decided.
+        )  # If only one other category is left, all rows have this category, so its test cannot split them.
     everything = list(range(len(tests)))
     return sorted(others + no) or everything, sorted(others + yes) or everything
 
 
 def boost(X, y, domain, *, n_bins: int, depth: int, n_trees: int, alpha, alpha_link: float, grid: bool = True):
-    """Return the leaf of each row in each tree, the margin H of each row, and the least lead in cost of a best test.
+    """Return the leaf of each row in each tree, the score H of each row, and by how much the best tests lead.
+
+    The lead is the least difference in cost between a best test and the second-best test of its node.
 
     Parameters
     ----------

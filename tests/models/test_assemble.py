@@ -1,4 +1,4 @@
-"""Tests that a forest is a released forest exactly when its ledger is closed, for both kinds of privacy loss."""
+"""Tests that a forest can be released only with a closed ledger, for both kinds of privacy loss."""
 
 from fractions import Fraction
 

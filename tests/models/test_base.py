@@ -87,7 +87,7 @@ def assert_refused(estimator, name, value, sentence):
         fit(estimator, **{name: value})
     assert name in str(error.value)
     assert "\n" not in str(error.value)
-    with pytest.raises(ValueError, match=sentence):  # A preview refuses the same value.
+    with pytest.raises(ValueError, match=sentence):  # a preview refuses the same value
         estimator(**{"domain": DOMAIN, name: value}).preview(DOMAIN, 120)
 
 
@@ -163,11 +163,11 @@ def test_tables_that_do_not_fit_are_refused_with_a_sentence(rows, labels, senten
     ],
 )
 def test_only_the_curator_sees_the_warning_about_unreadable_cells(rows, labels, sentence):
-    """Unreadable cells neither stop a fit nor change its certificate, because both would reveal a row."""
+    """Unreadable cells neither stop a fit nor change its certificate, because either effect would reveal a row."""
     model = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=3, max_depth=4)
     with pytest.warns(OutOfDomainWarning, match=sentence):
         model.fit(rows, labels)
-    # The noisy number of rows decides, by a public rule, whether the scale of numeric attributes is asked for.
+    # A public rule decides by the noisy number of rows whether the fit queries the scale of numeric attributes.
     assert str(model.certificate_) in {str(model.preview(DOMAIN, n)[0]) for n in (1, 1_000)}
 
 
@@ -198,9 +198,9 @@ def test_one_class_or_too_many_are_refused():
     ("classes", "given"), [(("0", "1"), np.array([0, 1])), ((1, "A"), np.array([1, "A"], object)), ((0, 2**70), None)]
 )
 def test_labels_are_scored_as_fits_read_them(classes, given):
-    """`score` reads labels as `fit` does: 0 counts as the class "0".
+    """`score` reads labels as `fit` does: the label 0 counts as the class "0".
 
-    `predict` returns classes of mixed types unchanged.
+    If the classes have mixed types, `predict` returns them unchanged.
     """
     domain = replace(public_domain(None, n_classes=2), classes=classes)
     which = np.arange(60) % 2
@@ -236,7 +236,7 @@ def test_fits_convert_whole_numbers_of_numpy_to_int(kind, mode):
     for whole in KINDS_OF_WHOLE:
         converted = {name: whole(value) for name, value in expected.items() if value <= np.iinfo(whole).max}
         other = kind(**settings, **{**expected, **converted})
-        # the estimator keeps the object that it received
+        # The estimator must keep the object that it received, as scikit-learn requires.
         assert all(other.get_params()[name] is value for name, value in converted.items())
         used = other._checked().get_params()
         assert {type(value) for name, value in used.items() if name in expected} == {int}
@@ -286,7 +286,8 @@ DATA_DEPENDENT = [kind for kind in ESTIMATORS if issubclass(kind, DataDependentC
 def test_only_a_simulation_fits_rows_as_part_of_a_table(kind):
     """A fit of rows as part of a larger table needs a seed and is not certified.
 
-    Its forest may depend on the exact number of rows of the larger table, so a fit with secret noise refuses such rows.
+    Such a forest may depend on the exact number of rows of the larger table. So a fit without a seed, whose noise is
+    secret, refuses these rows.
     """
     rows, labels = table()
     part = (
@@ -319,7 +320,7 @@ def test_every_way_to_fit_refuses_more_rows_than_the_public_bound(model):
 
 
 class Capped(list):
-    """An account that keeps what is booked, and refuses budgets above a cap."""
+    """An account that stores bookings, and refuses budgets above a cap."""
 
     def __init__(self, cap: Fraction) -> None:
         super().__init__()

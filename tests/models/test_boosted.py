@@ -1,6 +1,6 @@
 """Boosted private trees: exact budgets, the loss of each release, and the leak of the published algorithm.
 
-Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most 1e-6.
+Statistical tests have fixed seeds. With random seeds, each test would fail by chance with probability at most 1e-6.
 """
 
 import itertools
@@ -50,13 +50,13 @@ every_choice = pytest.mark.parametrize(("alpha", "leaf", "beta"), CHOICES)
 every_relation = pytest.mark.parametrize("neighbors", RELATIONS)
 
 
-# No query runs before trees grow, and leaves and coefficients equal those of the paper except for noise.
+# With these settings, no query runs before trees grow, and leaves and coefficients are the paper's plus noise.
 PLAIN = {"scale_share": "public", "max_leaf": 10.0, "shrink": False}
 DEFAULTS = {"scale_share": "auto", "max_leaf": None, "shrink": None, "beta": None}
 
 
 def booster(**parameters) -> BoostedForestClassifier:
-    """Return a small booster: with defaults in the published mode, otherwise with `PLAIN` and β from noisy leaves."""
+    """Return a small booster. In the certified mode, it has the settings `PLAIN`, and computes β from noisy leaves."""
     small = {"domain": DOMAIN, "n_estimators": 3, "max_depth": 2, "n_bins": 4, "n_bound": 1_000}
     if parameters.get("mode") != "as_published":
         small |= PLAIN | ({} if "leaf" in parameters else {"beta": "post"})
@@ -131,8 +131,8 @@ def test_numbers_of_numpy_are_exact_as_well():
 def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(alpha, leaf, beta, neighbors, n_classes):
     """Over a whole fit, a release is at most exp(ε) times as likely on a neighboring table.
 
-    The rows that both tables share have equal weights, because weights follow from released values alone. Before trees
-    grow, the fit queries the number of rows, unless it is public, and then the scale.
+    The rows that both tables share have equal weights in both fits, because weights follow from released values alone.
+    Before trees grow, the fit queries two things: the number of rows (unless it is public), then the scale.
     """
     domain, n, worst = DOMAINS[n_classes], 8, 0.0
     first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
@@ -170,10 +170,10 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(alpha, leaf
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, "noisy", "carried", "schedule"])
 def test_there_is_a_row_that_uses_nearly_all_of_epsilon(alpha):
-    """The loss on one table reaches nearly ε, so the ledger charges nothing twice.
+    """There is a table on which the loss nearly reaches ε, so the ledger does not charge too much.
 
-    One row is alone in its class. All tests but one isolate this row. The tree takes the remaining test, and noise
-    hides the row.
+    One row is alone in its class. All tests but one isolate this row. But each tree takes the remaining test, and noise
+    turns the leaves against the row, which is unlikely if the row is there.
     """
     domain = public_domain(None, 2)
     X = pd.DataFrame({"f0": [0.0] * 7 + [1.0], "f1": ["c0"] * 8})
@@ -197,10 +197,10 @@ def test_there_is_a_row_that_uses_nearly_all_of_epsilon(alpha):
 
 @pytest.mark.parametrize("beta", ["one", "laplace"])
 def test_a_row_that_gains_weight_uses_nearly_all_of_epsilon(beta):
-    """The loss nearly reaches ε even if a row gains weight.
+    """The loss nearly reaches ε even if a row gains weight from tree to tree.
 
-    The test is like the previous one, but noise makes leaves vote for the other class, so that the weight of the row
-    reaches its public bound.
+    This test is like `test_there_is_a_row_that_uses_nearly_all_of_epsilon`, but noise makes all leaves vote for the
+    class of the other rows. So the weight of the row reaches its public bound.
     """
     domain, n = public_domain(None, 2), 1_000
     X = pd.DataFrame({"f0": [0.0] * (n - 1) + [1.0], "f1": "c0"})
@@ -342,10 +342,9 @@ def accuracies(n_seeds: int, **parameters) -> np.ndarray:
 def test_the_published_booster_learns_at_a_tiny_epsilon():
     """At ε = 0.0001 nothing can be learned privately, but the published booster learns from its exact coefficients.
 
-    Classes are balanced, and at this ε an exchange of the classes hardly changes a release. So a certified accuracy is
-    above 1/2 about as often as below. The probability that ten accuracies are above 1/2 is 2e-3, and the probability
-    that ten are above 3/4 is far smaller. An accuracy has a standard deviation of 0.1. So the mean of ten accuracies
-    differs from 1/2 by 0.2 with probability below 1e-6.
+    Classes are balanced, and at this ε an exchange of the classes hardly changes a release. So the accuracy of a
+    certified forest is above 1/2 about as often as below. It has a standard deviation of 0.1, so the mean of ten
+    accuracies differs from 1/2 by 0.2 with probability below 1e-6. The published accuracies are all above 3/4.
     """
     assert accuracies(10, mode="as_published").min() > 0.75
     assert abs(accuracies(10, mode="as_published", beta="one").mean() - 0.5) < 0.2
@@ -393,7 +392,7 @@ def test_as_published_splits_follow_the_law_of_the_paper():
             epsilon, delta = 0.5 * 400 / (2 * 2 * 2 ** (node > 0)), 3 + 2 * alpha * (math.sqrt(n) - 1)
             weight = np.exp(-epsilon * (f - f.min()) / (2 * delta))
             probability = np.concatenate(trace.probability)[node]
-            # potentials are rounded to a grid
+            # The tolerance is needed because the library rounds potentials to a grid.
             assert probability == pytest.approx(weight[choice] / weight.sum(), rel=0.02)
 
 
@@ -486,15 +485,17 @@ def test_the_nonprivate_model_is_the_algorithm(alpha, seed):
     noise = np.random.default_rng(seed).normal(size=60)
     y = (X.f0 + 0.3 * noise + 0.3 * (X.f2 == "c1") > 0.6).to_numpy().astype(int)
     model = booster(domain=domain, epsilon=None, alpha=alpha, n_estimators=4, max_depth=3, n_bins=6).fit(X, y)
-    fixed = alpha if isinstance(alpha, float) else None  # Without noise, "noisy" is exact calibration.
+    fixed = alpha if isinstance(alpha, float) else None  # without privacy, "noisy" calibrates α without noise
     by_hand = {"n_bins": 6, "depth": 3, "n_trees": 4, "alpha": fixed, "alpha_link": fixed or 1.0}
     leaf_of, margin, closest = plain_boosting.boost(X, y, domain, **by_hand)
-    assert closest > (2 / UNIT if alpha else 0)  # Scores are rounded to a grid; for α = 0 they lie on it.
+    # The best tests lead by more than scores are rounded, so both programs choose the same tests. For α = 0, scores are
+    # not rounded.
+    assert closest > (2 / UNIT if alpha else 0)
     leaves = model.apply(X)
     assert all(plain_boosting.same_parts(leaves[:, t], leaf_of[t]) for t in range(4))
     margins = model.forest_.leaves.leaf_values[leaves].sum(axis=1)
     assert np.allclose(margins, margin, rtol=0, atol=1e-12)
-    if alpha:  # The grid of 1/1024 for weights changes margins only slightly; for α = 0 it breaks ties.
+    if alpha:  # Rounding weights to multiples of 1/1024 changes margins only slightly. For α = 0, it decides ties.
         _, margin, _ = plain_boosting.boost(X, y, domain, **by_hand, grid=False)
         assert np.allclose(margins, margin, atol=0.02 * np.abs(margin).max())
     assert np.array_equal(model.predict(X), (margins > 0).astype(int))
@@ -620,7 +621,7 @@ def test_a_tampered_file_is_refused(texts, n_classes):
         {**content, "class_of_tree": pack(np.ones((1, n_trees), int))},
         {**content, "class_of_tree": pack(np.ones(0, int))},
     ]
-    if n_classes == 2:  # The forest scores the second class; the score of the first is its negative.
+    if n_classes == 2:  # the forest stores the score of the second class; the first class has the negative score
         bad.append(tampered(content, "class_of_tree", 0))
     for wrong in bad:
         with pytest.raises(ForestFormatError) as error:

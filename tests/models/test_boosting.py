@@ -1,4 +1,4 @@
-"""The random-tree booster: golden values of its rule, exact gradients, its ledger, and scores from the file."""
+"""The random-tree booster: stored values of its rule for the shape, exact gradients, its ledger, and scores."""
 
 import json
 from fractions import Fraction
@@ -37,7 +37,7 @@ def table_of(n: int, n_classes: int, seed: int = 0, n_numeric: int = 3) -> tuple
 
 @pytest.mark.parametrize(
     ("kind", "n_rows", "n_classes", "budget", "wanted"),
-    [  # with a released scale: the rest of μ(ε, 1e-6)², or 9/10 or 19/20 of ε
+    [  # the budget is what a released scale leaves: a part of μ(ε, 1e-6)², or 9/10 or 19/20 of ε
         ("gaussian", 455, 2, 2 * 3.56593e-4, (300, 3, 3.0378)),
         ("gaussian", 455, 2, 2 * 0.0263336, (300, 4, 13.0524)),
         ("gaussian", 26_048, 2, 2 * 3.56593e-4, (300, 5, 43.4766)),
@@ -64,13 +64,13 @@ def test_rounds_depth_and_step_match_golden_values(kind, n_rows, n_classes, budg
 
 
 def gradient_sums(leaf, y, scores, n_leaves, clip):
-    """Return the gradient sums of rows with these scores; the scores do not move first."""
+    """Return the gradient sums of rows with these scores, without updating the scores before."""
     rest = np.zeros((n_leaves, scores.shape[1]), np.int64)
     return next_sums(scores.copy(), np.zeros_like(leaf), rest, leaf, y, clip)
 
 
 def test_one_round_matches_a_calculation_by_hand():
-    """The first round matches a calculation by hand: scores 0, 0, 2, -1 and labels 1, 0, 1, 1 in leaves 0, 0, 1, 1."""
+    """One round matches a calculation by hand: scores 0, 0, 2, -1 and labels 1, 0, 1, 1 of four rows in two leaves."""
     scores = (np.array([[0.0], [0], [2], [-1]]) * 2**POINT).astype(np.int64)
     leaf, y = np.array([0, 0, 1, 1], np.int32), np.array([1, 0, 1, 1], np.int32)
     sums = gradient_sums(leaf, y, scores, 2, ClipBound(2, "gaussian"))
@@ -84,7 +84,7 @@ def test_one_round_matches_a_calculation_by_hand():
     ("scores", "wanted"), [((0, 0, 0), (2 / 3, -1 / 3, -1 / 3)), ((-2, 0, 0), (2 / 3, -1 / 3, -1 / 3))]
 )
 def test_gradients_of_three_classes_match_golden_values(scores, wanted, kind):
-    """Gradients of three classes match golden values, also where they are clipped for an unlikely class."""
+    """Gradients of three classes match stored values, also where they are clipped for an unlikely class."""
     start = (np.array([scores], float) * 2**POINT).astype(np.int64)
     sums = gradient_sums(np.zeros(1, np.int32), np.zeros(1, np.int32), start, 1, ClipBound(3, kind))
     assert sums[0] / UNIT == pytest.approx(np.array(wanted), abs=2 / UNIT)
@@ -123,10 +123,10 @@ def test_the_sensitivity_is_attained(n_classes, kind):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7, 19, 27, 50])
 def test_one_bound_serves_ledger_rule_and_kernel(n_classes):
-    """The ledger, the rule for the step and the kernel use the same bound on gradients.
+    """The ledger, the rule for the step size and the compiled kernel use the same bound on gradients.
 
-    For k classes the squared L2 norm is at most (k - 1)/k and the L1 norm 2(k - 1)/k; for two classes both norms are at
-    most 1/2.
+    For k classes, the squared L2 norm is at most (k - 1)/k, and the L1 norm is at most 2(k - 1)/k. For two classes, a
+    gradient is a single number of size at most 1/2.
     """
     k = Fraction(n_classes)
     length, total = ClipBound(n_classes, "gaussian"), ClipBound(n_classes, "pure")
@@ -204,7 +204,10 @@ def test_scores_follow_from_the_release(n_classes):
 
 
 def test_accuracy_on_adult_falls_with_stronger_privacy():
-    """On Adult at ε = 1, accuracy falls from no privacy to δ = 1e-6 to δ = 0, and exceeds .81; guessing has .76."""
+    """On Adult at ε = 1, accuracy falls from no privacy to δ = 1e-6, and from there to δ = 0, where it exceeds .81.
+
+    Guessing the most frequent class has the accuracy .76.
+    """
     data = load_dataset("adult")
     accuracy = {}
     for name, options in {
@@ -280,7 +283,7 @@ def test_noise_at_the_smallest_epsilon_can_be_drawn():
     [
         {"size": 1},
         {"size": 49, "delta": 0},
-        {"epsilon": 3.3219999999996643, "n_estimators": 5},  # the search for μ² once used only the decimal of δ
+        {"epsilon": 3.3219999999996643, "n_estimators": 5},  # an earlier search for μ² failed at this value
         {"size": 1_000_000, "delta": 0, "epsilon": 4.75e-4, "n_estimators": 200},
     ],
 )

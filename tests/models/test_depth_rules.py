@@ -1,4 +1,4 @@
-"""The depth rules of the papers. Published modes use them, and a warning appears if a limit reduces the depth."""
+"""The depth rules of the papers, which published modes use. A fit warns if a limit of the library reduces the depth."""
 
 import math
 
@@ -23,7 +23,7 @@ from ui.shared import tables
 from ui.shared.forests import ForestSettings
 
 CAPPED = "leaves here; no paper has this limit"
-BY_PAPER = {"max_depth": None, "scale_share": "public"}  # certified JPW by the rule of the paper
+BY_PAPER = {"max_depth": None, "scale_share": "public"}  # with these settings, certified JPW uses the paper's rule
 
 
 def rule(domain: Domain, n: int) -> int:
@@ -65,7 +65,7 @@ def schema(sizes: list[int]) -> Domain:
 
 
 def test_the_rule_at_powers_of_the_mean_number_of_values():
-    """The depth is exact at powers of the mean number of values, where floats give log_3 243 < 5."""
+    """The depth is exact where n is a power of the mean number of values; floats would give log_3 243 < 5."""
     for k, power in ((3, 5), (5, 3), (10, 3), (6, 4)):
         domain = schema([k] * 12)
         for n, depth in ((k**power - 1, power - 2), (k**power, power - 1)):
@@ -97,7 +97,7 @@ def test_a_depth_from_the_exact_number_of_rows_is_reported_and_needs_all_rows():
 
 
 def test_the_app_starts_jpw_from_the_papers_rule():
-    """The app starts JPW with the depth of the paper if as published, and with the project's rule if certified."""
+    """The app starts with the paper's depth of JPW in the published mode, and with our rule in the certified mode."""
     for name, depth in (("adult", 3), ("mushroom", 4)):
         data = tables.bundled(name)
         domain = tables.bundled_table(data, data.domain.label).domain

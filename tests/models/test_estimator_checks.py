@@ -1,4 +1,4 @@
-"""scikit-learn's estimator checks, all of them, and its tools that wrap a classifier."""
+"""All of scikit-learn's estimator checks, and scikit-learn's tools that wrap a classifier."""
 
 import os
 
@@ -50,9 +50,9 @@ GREEDY = (BoostedForestClassifier, FriedmanSchusterClassifier, MultinomialForest
 
 
 def forest(estimator, *, n_estimators: int, **parameters):
-    """Return an estimator with `n_estimators` trees, if it has this parameter.
+    """Return a copy of an estimator with these parameters, and with `n_estimators` if it has this parameter.
 
-    Majority labels use the published depth, so that leaves hold rows at any ε.
+    Majority-label forests use the published depth, so that leaves hold rows at any ε.
     """
     trees = {} if estimator is FriedmanSchusterClassifier else {"n_estimators": n_estimators}
     depth = {"max_depth": "published"} if estimator is MajorityLabelForestClassifier else {}
@@ -65,7 +65,7 @@ def table(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="hundreds of fits of up to 100 trees in pure Python")
-# The tables of the checks have no domain, so the fit reads bounds from the data and warns.
+# The tables of the checks have no domain, so a fit reads bounds from the rows and warns about this.
 @pytest.mark.filterwarnings("ignore::dpforest.PrivacyLeakWarning")
 # scikit-learn casts infinite labels to integers before it refuses them.
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
@@ -187,4 +187,4 @@ def test_tables_with_many_classes(estimator, mode, table):
         again = ReleasedForest.from_json(model.released_.to_json(uncertified=True))
         assert again.class_shares(rows).tobytes() == shares.tobytes()
     if mode == "certified" and table == "nursery":
-        assert (predicted == labels).mean() > 0.6  # 12,960 rows; the largest class has a third of them
+        assert (predicted == labels).mean() > 0.6  # the most frequent class has a third of the rows

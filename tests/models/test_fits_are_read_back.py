@@ -56,7 +56,7 @@ def test_every_fitted_forest_can_be_read_back(domain, model, n, seed):
 def test_few_attributes_and_deep_trees(seed):
     """Files of deep trees are read back: trees of depth 8 and 15 on one attribute, and of depth 15 on five attributes.
 
-    In an earlier version, thresholds rose above the codes.
+    In an earlier version, thresholds of deep trees exceeded the largest code of a number.
     """
     for n_features, n_trees, depth in ((1, 20, 8), (5, 2, 15), (1, 2, 15)):
         X, y = np.random.default_rng(seed).random((50, n_features)), np.arange(50) % 2
@@ -73,9 +73,9 @@ def test_few_attributes_and_deep_trees(seed):
     seed=st.integers(0, 9),
 )
 def test_the_curators_trees_are_sound_as_well(domain, model, mode, seed):
-    """Trees for the curator, without privacy or as published, are sound as well.
+    """Trees without privacy and trees as published are sound, too.
 
-    These trees have no file, but they use the same kernels.
+    Only the curator may see these trees, so they have no file. But they use the same kernels.
     """
     model.set_params(
         domain=domain, random_state=seed, **({"epsilon": None} if mode == "nonprivate" else {"mode": mode})

@@ -36,7 +36,7 @@ def of_entry(what: str, /, **fields):
 
 
 def without(what: str, *, in_step: bool):
-    """Return a change that removes an entry. If `in_step`, the sum and the budget shrink with it."""
+    """Return a change that removes an entry of the ledger. If `in_step`, the budget shrinks by the entry's cost."""
 
     def change(content: dict) -> None:
         ledger, certificate = content["ledger"], content["certificate"]
@@ -55,9 +55,9 @@ def without(what: str, *, in_step: bool):
 
 
 def relation(content: dict) -> None:
-    """Change the relation to add-remove in all fields.
+    """Change the neighbor relation from replace-one to add-remove in all fields.
 
-    Entries still pay for two changes, so half of the budget looks unspent.
+    The cost of entries under add-remove is half of that under replace-one, so half of the budget looks unspent.
     """
     ledger, certificate = content["ledger"], content["certificate"]
     ledger["neighbors"] = certificate["neighbors"] = "add-remove"
@@ -81,7 +81,7 @@ ONE_PERCENT = put("certificate", "epsilon", value="1/100")
 
 # Description of the forgery, file, change, and a part of the error message.
 FORGERIES = [
-    # The five forgeries of the issue.
+    # Five forgeries that an earlier version accepted.
     ("ε of 4 becomes 0.01, certificate only", "booster", ONE_PERCENT, "budget"),
     ("ε of 4 becomes 0.01, in step", "booster", BUDGET("1/100"), "too small for the noise"),
     ("ε of 4 becomes 0.01, in step", "booster, two classes", BUDGET("1/100"), "too small for the noise"),
@@ -273,7 +273,7 @@ def test_a_change_of_one_field_is_refused_or_changes_no_promise(case):
 
 
 def test_a_file_that_addresses_the_curator_is_still_read():
-    """The reader accepts assumptions of earlier versions, which contain the words "asserted by you"."""
+    """The reader accepts the assumptions in files of earlier versions, which contain the words "asserted by you"."""
     content = content_of("labels")
     old = [a.replace("asserted by the curator: ", "asserted by you: ") for a in content["certificate"]["assumptions"]]
     assert old != content["certificate"]["assumptions"]

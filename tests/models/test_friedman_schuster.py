@@ -59,7 +59,7 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbors, criterion, n
     assert splits.epsilon == Fraction(63, 100) * Fraction(str(share)) and splits.times == depth
     assert ledger.closed and certificate.certified and certificate.loss == Fraction(7, 10)
     bound = 20 if neighbors == "replace-one" else MAX_BOUND
-    # rounded to a tenth
+    # The ledger states the sensitivity rounded to a tenth.
     assert float(splits.sensitivity) == pytest.approx(sensitivity(criterion, bound) / UNIT, abs=0.05)
 
 
@@ -69,7 +69,7 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbors, criterion, n
 def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, criterion, n_classes):
     """A release is at most exp(ε) times as likely on a neighboring table.
 
-    Before the tree grows, the fit queries the number of rows, unless it is public, and then the scale.
+    Before the tree grows, the fit queries two things: the number of rows (unless it is public), then the scale.
     """
     domain, n, worst = DOMAINS[n_classes], 8, 0.0
     first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
@@ -99,10 +99,10 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, 
 
 @every_criterion
 def test_there_is_a_row_that_uses_nearly_all_of_epsilon(criterion):
-    """The loss on one table reaches nearly ε.
+    """There is a table on which the loss nearly reaches ε.
 
-    One row is alone in its class. All tests but one isolate this row. The tree takes the remaining test, and noise
-    hides the row.
+    One row is alone in its class. All tests but one isolate this row. But the tree takes the remaining test, and noise
+    turns the leaves against the row, which is unlikely if the row is there.
     """
     n = 200
     X = pd.DataFrame({"f0": [0.0] * (n - 1) + [1.0], "f1": "c0"})

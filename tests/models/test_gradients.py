@@ -1,4 +1,4 @@
-"""Gradients against exact integers, and their bound on grids, ladders and extremes of scores."""
+"""Gradients against exact integers, and their bound, on scores that are grids, ladders (equal steps) or extreme."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -17,13 +17,16 @@ from dpforest.models.boosting.round_rule import MOST_ROUNDS
 
 CELL, CELLS = 2**12, 40 * 256  # width of a table cell in units of 1/2**20, and number of cells
 FARTHEST = MOST_ROUNDS * LARGEST  # the largest distance of a score from 0
-# Float rounding changes a gradient by less than this before truncation (proof in the module).
+# Before truncation, float rounding changes a gradient by less than this (proof in the tested module).
 NEAR = Fraction(1, 2**36)
 
 
 @cache
 def exact_table(of_two: bool) -> list[int]:
-    """Return 2**30 exp(-j/256), or 1024 / (1 + exp(j/256)), rounded to integers. No value is near a tie."""
+    """Return 2**30 exp(-j/256), or 1024 / (1 + exp(j/256)) for two classes, rounded to integers, for each cell j.
+
+    No value is near the middle of two integers, so the direction of rounding is certain.
+    """
     with localcontext(prec=50):
         powers = [(Decimal(j) / 256).exp() for j in range(CELLS)]
         values = [UNIT / (1 + e) if of_two else 2**30 / e for e in powers]
@@ -32,7 +35,7 @@ def exact_table(of_two: bool) -> list[int]:
 
 
 def computed(scores: np.ndarray, label: int, *, is_l2: bool) -> np.ndarray:
-    """Return the gradient of each row of scores, int64 (n, k). Each row is in a separate leaf."""
+    """Return the gradients that the kernel computes for rows of scores, int64 (n, k). Each row is in another leaf."""
     n, n_scores = scores.shape
     leaf, y = np.arange(n, dtype=np.int32), np.full(n, label, np.int32)
     clip = ClipBound(max(n_scores, 2), "gaussian" if is_l2 else "pure")
@@ -41,15 +44,16 @@ def computed(scores: np.ndarray, label: int, *, is_l2: bool) -> np.ndarray:
 
 @cache
 def exact(label_value: int, others: tuple[int, ...], is_l2: bool) -> tuple[list[int], list[int], int]:
-    """Return the sizes of a gradient: truncated, and as exact numerators with a common denominator.
+    """Return the absolute values |g| of a gradient: truncated, and as exact numerators with a common denominator.
 
-    The class of the row comes first. Let e be the value of a class, and T the sum of all values. For the class of the
-    row, the gradient is 1 - e/T; for any other class, it is -e/T. If `is_l2`, the squared length is clipped at (k-1)/k,
-    and numerators and denominator are squared. Otherwise, the sum of all sizes is clipped at 2 (k-1)/k. Before
-    clipping, this sum is 2 (T - e)/T, with the e of the row's class.
+    The first component belongs to the class of the row. Let e be the exponential of a class's score, and T the sum of
+    all e. The component of the row's class is 1 - e/T, and that of any other class is -e/T. If `is_l2`, the gradient is
+    shortened so that the sum of its squares is at most (k-1)/k, and the returned numerators and denominator are
+    squared. Otherwise, it is shortened so that the sum of its |g| is at most 2 (k-1)/k. Before, this sum is
+    2 (T - e)/T, with the e of the row's class.
     """
     total, k = label_value + sum(others), len(others) + 1
-    tops = (total - label_value, *others)  # sizes |g| times `total`
+    tops = (total - label_value, *others)  # |g| times `total`
     if is_l2:
         squares = sum(t * t for t in tops)
         is_clipped = k * squares > (k - 1) * total**2
@@ -62,9 +66,9 @@ def exact(label_value: int, others: tuple[int, ...], is_l2: bool) -> tuple[list[
 
 
 def check_values(scores: np.ndarray, label: int, *, is_l2: bool) -> None:
-    """Check that each gradient is the exact one, truncated.
+    """Check that each computed gradient is the exact gradient, truncated to an integer.
 
-    A gradient may differ by 1 only if the exact gradient is nearly an integer.
+    The two may differ by 1 only if the exact gradient is nearly an integer.
     """
     table = exact_table(False)
     at = (scores.max(axis=1, keepdims=True) - scores + CELL // 2) // CELL
@@ -83,7 +87,7 @@ def check_values(scores: np.ndarray, label: int, *, is_l2: bool) -> None:
 
 
 def check_bound(scores: np.ndarray, label: int, *, is_l2: bool) -> None:
-    """Check the bound in integers, for every row."""
+    """Check the bound on gradients for every row, in exact integers."""
     k = scores.shape[1]
     sizes = np.abs(computed(scores, label, is_l2=is_l2))
     assert sizes.max() <= UNIT
@@ -109,7 +113,8 @@ def test_three_classes_on_a_grid(is_l2):
 def adversarial(k: int, rng: np.random.Generator, n: int) -> np.ndarray:
     """Return scores of k classes, int64 (n', k).
 
-    The scores are random on eight scales, differ between some classes and the rest, lie on ladders, or are equal.
+    Some rows of scores are random, on eight scales. In other rows, some classes differ from the rest, all classes are
+    equal, or scores rise in equal steps.
     """
     scales = np.geomspace(2, 2**POINT * 60, 8)[:, None, None] * rng.normal(size=(8, n, k))
     single_class = np.concatenate([np.eye(k) * height for height in (*STEPS[1:], -1, -(2**POINT), -FARTHEST)])
@@ -143,9 +148,9 @@ def test_a_gradient_depends_on_its_row_alone(is_l2):
 
 
 def test_tables_are_the_same_on_every_machine():
-    """The tables equal exact ones.
+    """The tables equal those of exact arithmetic.
 
-    The values are far from ties, so the last bit of an exponential has no effect.
+    No value is near the middle of two integers, so the last bit of an exponential has no effect.
     """
     assert gradients._EXP.tolist() == exact_table(False)
     assert gradients._OF_TWO.tolist() == exact_table(True)

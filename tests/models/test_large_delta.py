@@ -1,4 +1,7 @@
-"""Tests that a certificate warns of a δ of at least 1/n from public numbers alone, even if it is read from a file."""
+"""Tests that a certificate warns if δ is at least 1/n, where n is the public or released number of rows.
+
+A certificate that is read from a file warns, too.
+"""
 
 import json
 from fractions import Fraction
@@ -70,7 +73,7 @@ def test_a_certificate_and_its_file_use_the_public_number_of_rows(rows, neighbor
 
 
 def test_the_sentence_does_not_reveal_the_exact_number_of_rows(rows):
-    """Under add-remove the warning uses the released number of rows, which the ledger pays for, not the exact one."""
+    """Under add-remove, the warning uses the released number of rows, which is noisy, not the exact number."""
     domain, X, y = rows
     forests = [booster(0.05, domain=domain).fit(X, y).released_ for _ in range(8)]
     numbers = [forest.about["n_rows"] for forest in forests]

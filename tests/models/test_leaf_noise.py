@@ -1,6 +1,7 @@
 """The probability that noise flips the class of a leaf: closed forms against redraws and real fits.
 
-Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
+Statistical tests have fixed seeds. With random seeds, each test would fail by chance with probability at most
+`FALSE_ALARM`. To redraw means to draw the noise of the same leaves many times.
 """
 
 from unittest.mock import patch
@@ -58,7 +59,8 @@ OTHERS = [
 def test_closed_forms_agree_with_redraws(noise):
     """The closed form of the flip rate agrees with redraws.
 
-    A leaf flips if another class has more evidence than the released class. Classes with equal evidence cannot flip.
+    A leaf flips if it releases a class that has less weight than another class. Between classes of equal weight, it
+    cannot flip.
     """
     flip, evidence, n = noise.flip(), noise.evidence, 6_000
     full = evidence.any(axis=1)
@@ -131,7 +133,7 @@ def test_empty_leaves_release_every_class_with_equal_probability():
     ):
         observed = np.bincount(noise.redraw(empty, 8), minlength=n_classes)
         if isinstance(noise, CountNoise) and noise.mechanism == "discrete-laplace":
-            continue  # after two clamped zeros, a coin of the leaf decides the class
+            continue  # if both noisy counts are clamped to 0, a random bit of the leaf decides the class
         assert stats.chisquare(observed).pvalue > FALSE_ALARM
 
 
@@ -143,7 +145,7 @@ def test_an_empty_leaf_with_two_negative_weights_releases_the_first_class():
 
 
 def test_frequencies_do_not_see_how_many_rows_agree():
-    """Bai et al. draw by shares, so a pure leaf of 1,000 rows flips as often as a leaf of one row."""
+    """Bai et al. draw labels by class shares, so a pure leaf of 1,000 rows flips as often as a leaf of one row."""
     pmf = frequency_pmf(np.array([[1_000, 0], [1, 0], [8, 2], [0, 0]]), 1.0)
     assert pmf[0].tolist() == pmf[1].tolist()
     assert pmf[0, 0] == pytest.approx(1 / (1 + np.exp(-0.5)))
@@ -218,7 +220,7 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbors, leaf, 
     drawn, real = [], boost_mechanisms.noisy_table
 
     def listen(table, sensitivity, query_budget, source, *, key=0):
-        if table.shape != (1, 1) or beta == "folded":  # skips the coefficient
+        if table.shape != (1, 1) or beta == "folded":  # a 1 x 1 table is the coefficient of a tree, not a leaf
             drawn.append((table, float(sensitivity / query_budget.epsilon_each)))
         return real(table, sensitivity, query_budget, source, key=key)
 
@@ -258,7 +260,7 @@ def test_a_trace_describes_the_noise_that_was_drawn(n_classes, neighbors, leaf, 
 def test_leaves_of_counted_trees_flip_at_the_rate_of_their_trace(estimator, mode):
     """Over many seeds, leaves flip at the rate of their trace.
 
-    Each tree has a separate rate, because its rows differ.
+    Each tree has another rate, because each tree has other rows.
     """
     X, y = few_rows()
     trees = {} if estimator is FriedmanSchusterClassifier else {"n_estimators": 2}

@@ -1,7 +1,7 @@
 """Effects of known changes of a table on a forest: classes relabeled, rows shuffled or doubled, one row added.
 
-A demonstration draws the noise of each cell by the key of the cell. So the noise of all cells stays the same when one
-row changes, and a test can compute the effect of this row exactly.
+A demonstration (a fit with a seed) computes the noise of each released number from the seed and the position of the
+number. So all noise stays the same when one row changes, and a test can compute the effect of this row exactly.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ from tests.conftest import public_domain
 
 DOMAIN = public_domain(None, 4, None, 3, n_classes=3)
 N_TREES = 6
-PUBLIC = {"scale_share": "public"}  # No query runs before trees grow, so a row changes no tree.
+PUBLIC = {"scale_share": "public"}  # no query runs before trees grow, so no row can change a tree
 AUTO = {"scale_share": "auto"}
 
 
@@ -41,7 +41,7 @@ def table(n: int = 150, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def counting_forest(**parameters):
-    """Return a forest whose noisy counts are exact counts plus noise that depends on seed and cell only."""
+    """Return a forest whose noisy counts are exact counts plus noise that depends on seed and position only."""
     defaults = {"domain": DOMAIN, "n_estimators": N_TREES, "max_depth": 4, "random_state": 3, **PUBLIC}
     return RandomDecisionForestClassifier(**{**defaults, **parameters})
 
@@ -52,7 +52,7 @@ def label_forest(**parameters):
 
 
 def greedy_forest(estimator, **parameters):
-    """Return a forest whose draws depend only on seed, tree, level and node; the part of a row depends on its id."""
+    """Return a forest whose draws depend only on seed, tree, level and node. A row's id decides which part it is in."""
     return estimator(**{"domain": DOMAIN, "max_depth": 3, "n_bins": 6, "random_state": 3, **parameters})
 
 
@@ -79,7 +79,7 @@ def fit(name: str, X, y, **parameters):
 
 
 def saved(forest: ReleasedForest) -> str:
-    """Return the text of the file, also for a demonstration."""
+    """Return the text of the forest's file. It works for demonstrations, too, which have no file otherwise."""
     return forest.to_json(uncertified=True)
 
 
@@ -104,7 +104,7 @@ def test_classes_in_another_order_exchange_the_columns():
     domain = dataclasses.replace(DOMAIN, classes=tuple(order))
     plain, other = (counting_forest(epsilon=None, domain=d).fit(X, y) for d in (DOMAIN, domain))
     assert np.array_equal(other.forest_.leaves.noisy_counts, plain.forest_.leaves.noisy_counts[:, order])
-    is_full = plain.forest_.leaves.noisy_counts.any(axis=1)  # empty leaves draw a share for each column
+    is_full = plain.forest_.leaves.noisy_counts.any(axis=1)  # leaves without noisy counts draw a random class share
     sure = is_full[plain.apply(X)].all(axis=1)
     assert sure.any()
     assert np.array_equal(other.predict(X)[sure], plain.predict(X)[sure])
@@ -162,7 +162,7 @@ def test_columns_exchanged_in_domain_trees_and_table_are_the_same_forest(categor
 
 
 def test_the_type_of_the_numbers_makes_no_difference():
-    """The type of numbers does not change the forest: small integers fit every type, also the 16-bit type of codes."""
+    """The type of numbers does not change the forest. The test uses small integers, which every type can hold."""
     features = tuple(dataclasses.replace(f, high=20.0) for f in public_domain(None, None, None).features)
     codes = public_domain(4).features[0]
     codes = dataclasses.replace(codes, name="g", categories=("0", "1", "2", "3"))
@@ -209,7 +209,7 @@ def test_a_row_and_its_copy_with_the_same_id_share_a_tree():
 @pytest.mark.parametrize("partition", ["independent", "shared"])
 @pytest.mark.parametrize("row", [0, 77, 149])
 def test_one_row_less_changes_one_count_or_one_in_each_tree(partition, neighbors, row):
-    """Removing a row changes one count (or one count in each tree), although all later rows move up by one place."""
+    """Removing a row changes one count, or one in each tree, although all later rows move up by one position."""
     X, y = table()
     forest = counting_forest(partition=partition, neighbors=neighbors)
     with_it = forest.fit(X, y).forest_.leaves.noisy_counts
@@ -251,7 +251,7 @@ def test_replacing_a_row_changes_two_counts_at_most():
     assert sorted(difference[difference != 0]) == [-1, 1]
     n_leaves = np.diff(forest.forest_.trees.leaf_start)
     tree_of_leaf = np.repeat(np.arange(N_TREES), n_leaves)
-    # the tree of a row depends on its id, not on its cells
+    # The tree of a row depends on the row's id, not on its cells.
     assert len(set(tree_of_leaf[np.argwhere(difference)[:, 0]])) == 1
 
 
@@ -371,7 +371,7 @@ def test_one_row_less_changes_one_count_if_the_tests_stay(row):
     X, y = table()
     with_it = fit("one tree, shared", X, y, tree_share=0.001, **PUBLIC).forest_
     without = fit("one tree, shared", X.drop(index=row), np.delete(y, row), tree_share=0.001, **PUBLIC).forest_
-    # at so small a tree share, one row hardly changes the splits
+    # With this small share of ε for the splits, one row hardly changes them.
     assert np.array_equal(with_it.trees.threshold, without.trees.threshold)
     difference = with_it.leaves.noisy_counts - without.leaves.noisy_counts
     assert difference.sum() == 1 and np.count_nonzero(difference) == 1

@@ -30,7 +30,7 @@ from dpforest.trees.random_trees import grow_random_trees
 from tests.conftest import public_domain, random_codes
 from tests.models.random_forests import ALL, DOMAIN, WITH_COUNTS, X, Y, every_estimator, fit, saved, table
 
-WITHOUT_QUERIES = {"max_depth": 4, "scale_share": "public"}  # no query of the rows is needed
+WITHOUT_QUERIES = {"max_depth": 4, "scale_share": "public"}  # with these settings, no query runs before trees grow
 
 # ---------------------------------------------------------------- every choice of parameters
 
@@ -91,7 +91,7 @@ def test_every_depth_rule_works_with_every_test_on_categories(depth, categorical
     model = MajorityLabelForestClassifier(
         domain=DOMAIN, n_estimators=2, max_depth=depth, categorical=categorical, max_leaves=64, epsilon=None
     )
-    if depth == 15 and categorical != "multiway":  # complete trees have 2^depth leaves, whatever the cap is
+    if depth == 15 and categorical != "multiway":  # complete trees have 2^depth leaves, even above `max_leaves`
         model.set_params(max_depth=9)
     assert_works(model)
     trees = model.forest_.trees
@@ -132,9 +132,9 @@ def test_jagannathans_forest_works_with_its_settings(parameters):
 
 @every_estimator
 def test_the_nonprivate_model_without_privacy(estimator):
-    """Without privacy there is no noise, so the noise seed has no effect; every tree counts every row.
+    """Without privacy, there is no noise, so the seed of the noise has no effect. Every tree counts every row.
 
-    There is no export.
+    The forest cannot be exported.
     """
     assert_works(estimator(domain=DOMAIN, n_estimators=3, epsilon=None))
     one, two = (fit(estimator, epsilon=None, random_state=seed) for seed in (None, 5))
@@ -152,7 +152,7 @@ def test_the_nonprivate_model_without_privacy(estimator):
         assert np.array_equal(one.forest_.leaves.labels[full], counts.argmax(axis=1)[full])
 
 
-# Parameters whose default is the choice of a paper if as published, and of this project if certified.
+# Parameters whose default is the paper's choice in the published mode, and this project's choice in the certified mode.
 AS_PUBLISHED = {
     MajorityLabelForestClassifier: {"categorical": "multiway"},
     RandomDecisionForestClassifier: {"negative_rule": "clamp", "voting": "threshold"},
@@ -182,9 +182,9 @@ def test_jpws_nonprivate_model_counts_the_same_in_both_modes():
 
 @every_estimator
 def test_each_forest_beats_the_majority_class(estimator):
-    """Each forest beats the majority class: two attributes determine the class of 93 % of the rows.
+    """Each forest beats guessing the most frequent class, which has half of the rows.
 
-    The majority has 50 %.
+    Two attributes determine the class of 93 % of the rows.
     """
     rows, labels = table(3000)
     held_out, truth = table(500, seed=3)
@@ -215,7 +215,7 @@ def test_a_public_domain_and_fresh_noise_are_certified_and_spend_all_of_epsilon(
 @every_estimator
 @pytest.mark.parametrize("mode", ["certified", "as_published"])
 def test_a_preview_without_rows_equals_the_certificate_of_the_fit(estimator, mode):
-    """A preview for the released, or public, number of rows equals the certificate of the fit."""
+    """A preview for the number of rows that the fit used (released or public) equals the certificate of the fit."""
     model = fit(estimator, structure_seed=3, mode=mode)
     known = model.forest_.about.get("n_rows", len(Y))
     assert (known != len(Y)) <= (mode == "certified")
@@ -226,7 +226,7 @@ def test_a_preview_without_rows_equals_the_certificate_of_the_fit(estimator, mod
 
 
 def spent_before(model) -> Fraction:
-    """Return the charge for the number of rows and the scale."""
+    """Return what the fit paid before it queried the leaves: for the number of rows, and for the scale."""
     before = [e for e in model.ledger_.entries if e.what.startswith(("number of rows", "scale of numeric"))]
     assert len(before) == len(model.ledger_.entries) - 1
     return sum((e.epsilon for e in before), Fraction(0))
@@ -248,7 +248,7 @@ def test_global_01_costs_half_under_add_remove():
 @pytest.mark.parametrize("estimator", [RandomForestLaplaceClassifier, RandomForestExponentialClassifier])
 @pytest.mark.parametrize("depth", [0, 1, 4])
 def test_the_papers_budget_spends_a_leafs_share_only(estimator, depth):
-    """The paper divides its budget evenly among 2^depth disjoint leaves, so all leaves together cost one share."""
+    """The paper divides ε into 2^depth shares, one for each leaf. Leaves are disjoint, so they cost only one share."""
     for public in ({}, {"scale_share": "public"}):
         fair = fit(estimator, epsilon=0.3, max_depth=depth, **public)
         paper = fit(estimator, epsilon=0.3, max_depth=depth, budget="paper", **public)
@@ -284,10 +284,10 @@ def test_the_loss_in_ideal_numbers_is_reported_with_the_nominal_epsilon(mechanis
     if mechanism == "smooth-sensitivity":
         assert ideal is None
     elif mechanism == "smooth-sensitivity-clamped":
-        # The loss is 22.7 for a tree with two classes, and one more row changes all four blocks.
+        # The loss of a tree with two classes is 22.7. One more row changes all four blocks of rows, so four trees.
         assert 4 * 20 < float(ideal[1]) < 120
     else:
-        assert ideal[1] == "4"  # the mechanism keeps ε, but the assignment of rows to equal blocks does not
+        assert ideal[1] == "4"  # each tree keeps ε, but one row changes all four blocks of rows
     assert "blocks" in reasons
 
 
@@ -307,7 +307,7 @@ def test_a_domain_read_from_the_table_warns_and_is_not_certified(estimator):
 
 def test_the_nonprivate_model_does_not_warn_as_it_promises_nothing():
     rows, labels = table()
-    # a warning would be an error here
+    # No warning may appear; pytest turns warnings into errors.
     model = MajorityLabelForestClassifier(n_estimators=3, epsilon=None).fit(rows, labels)
     assert not model.certificate_.certified
 
@@ -365,8 +365,8 @@ def test_a_huge_epsilon_gives_the_counts_of_the_nonprivate_model(random_state):
 def test_a_huge_epsilon_gives_the_majority_labels(mechanism, neighbors, random_state):
     """At a huge ε, leaves release their most frequent class.
 
-    The test checks leaves with a single most frequent class; a lead of one row flips with probability at most
-    exp(-1250).
+    The test checks leaves without a tie. A leaf whose most frequent class leads by one row flips with probability at
+    most exp(-1250).
     """
     model = fit(
         MajorityLabelForestClassifier,
@@ -509,12 +509,12 @@ def test_missing_cells_are_a_separate_category_if_the_domain_states_this():
 
 
 def test_attributes_with_two_categories_in_multiway_trees():
-    """Trees whose multiway tests are all two-way look like complete trees, but kernels do not treat them as such."""
+    """Trees whose multiway tests all have two branches look like complete trees, but kernels read children instead."""
     domain = public_domain(2, None, 2, 2)
     codes = random_codes(domain, 300, seed=0)
     y = (codes[:, 0] ^ codes[:, 2]).astype(np.int32)
     for depth, seed in itertools.product((1, 2, 3, 7), range(6)):
         trees = grow_random_trees(domain, n_trees=2, depth=depth, seed=seed)
-        assert trees.is_complete == (trees.kind != MULTIWAY).all()  # otherwise a kernel would read absent children
+        assert trees.is_complete == (trees.kind != MULTIWAY).all()  # kernels compute children of complete trees only
         counts = routing.count_rows(trees, domain, codes, y, n_classes=2)
         assert np.array_equal(counts, naive.count_rows(trees, codes, y, n_classes=2))

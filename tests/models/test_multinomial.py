@@ -1,6 +1,7 @@
 """The multinomial random forest: its charges, the effect of one row, and why it is not private as published.
 
-Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
+Statistical tests have fixed seeds. With random seeds, each test would fail by chance with probability at most
+`FALSE_ALARM`.
 """
 
 import itertools
@@ -87,7 +88,7 @@ def test_a_tree_costs_its_dearer_half_and_all_of_them_epsilon(neighbors, partiti
     [((0.05, 0.05, 1), 10), ((0.05, 0.05, 0.3), 10), ((0.125, 0.5, 0.25), 3), ((0.01, 0.02, 5), 4), ((1, 2, 3), 1)],
 )
 def test_given_temperatures_are_charged(temperatures, depth, neighbors, partition):
-    """If trees share rows, given temperatures cost ε = t max(d (B1 + B2), B3), otherwise 1/t of this ε (theorem 2)."""
+    """If t trees share rows, given temperatures cost ε = t max(d (B1 + B2), B3), otherwise 1/t of it (theorem 2)."""
     b1, b2, b3 = (Fraction(str(t)) for t in temperatures)
     n_trees, rows = 4, 1 if neighbors == "add-remove" else 2
     cost = max(depth * (b1 + b2), b3) * rows * (n_trees if partition == "shared" else 1)
@@ -105,9 +106,9 @@ def test_given_temperatures_are_charged(temperatures, depth, neighbors, partitio
 
 
 def test_the_inverse_of_the_papers_budget_returns_its_temperatures():
-    """By theorem 2 for t = 100 trees of depth d = 10, temperatures B1 = B2 = 0.05 and B3 = 1 cost ε = 100, 1 per tree.
+    """The inverse of the formula for the cost returns the temperatures.
 
-    The inverse of the formula returns these temperatures.
+    By theorem 2, t = 100 trees of depth d = 10 with B1 = B2 = 0.05 and B3 = 1 cost ε = 100, 1 for each tree.
     """
     paper = MultinomialForestClassifier(mode="as_published", n_estimators=100, epsilon=100, domain=DOMAIN)
     spec = paper.spec(DOMAIN, 0)
@@ -128,7 +129,7 @@ def test_the_inverse_of_the_papers_budget_returns_its_temperatures():
 def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, partition, split_score, n_classes):
     """A release is at most exp(ε) times as likely on a neighboring table.
 
-    Before trees grow, the fit queries the number of rows, unless it is public, and then the scale.
+    Before trees grow, the fit queries two things: the number of rows (unless it is public), then the scale.
     """
     domain, n, worst = DOMAINS[n_classes], 9, 0.0
     first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
@@ -158,7 +159,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, 
             np.abs([loss for loss, about in zip(talk.losses, talk.public, strict=True) if about[0] == what])
             for what in ("choice", "labels")
         )
-        if partition == "independent":  # In one tree, a row serves either for splits or for labels.
+        if partition == "independent":  # each row is in one tree, where it serves either for splits or for labels
             assert split.sum() == 0 or label.sum() == 0
             assert (split.reshape(3, -1).sum(axis=1) > 0).sum() <= 1
     assert worst > 0.2
@@ -168,7 +169,7 @@ def test_some_row_uses_nearly_the_whole_charge_of_splits_or_labels():
     """The loss nearly reaches the charge of splits, and the charge of labels.
 
     For splits, all features but one isolate a row, and the tree takes the remaining feature. For labels, a leaf with
-    one row releases the class that this row does not have.
+    one row releases the class that the row does not have.
     """
     domain = public_domain(*[2] * 40)
     X = pd.DataFrame({f.name: ["c0"] * 60 + ["c0" if f.name == "f39" else "c1"] for f in domain.features})
@@ -198,7 +199,10 @@ def test_some_row_uses_nearly_the_whole_charge_of_splits_or_labels():
 
 
 def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np.ndarray:
-    """Return log-probabilities of candidates at the root: of the feature, plus of the candidate within the feature."""
+    """Return the log-probability of each candidate at the root.
+
+    It is the log-probability of the feature, plus that of the candidate among the candidates of the feature.
+    """
     rows = bin_rows(domain, X, np.asarray(y, np.int32), np.arange(len(y)), 4)
     candidates, out = rows.candidates, np.full(rows.candidates.n_candidates, -np.inf)
 
@@ -243,7 +247,7 @@ def root_law(domain: Domain, X, y, split_score: str, b1: float, b2: float) -> np
 @every_score
 @pytest.mark.parametrize("n_classes, bounds", some([2, 3], [(0.5, 2), (3, 0.25), (1, 1)]))
 def test_the_law_of_a_split_over_all_neighbors(split_score, n_classes, bounds):
-    """An added row changes the log-probability of a root split by at most B1 + B2, a replaced row by twice that."""
+    """An added row changes the log-probability of a root split by at most B1 + B2, a replaced row by 2 (B1 + B2)."""
     domain, (b1, b2) = public_domain(None, None, 3, n_classes=n_classes), bounds
     removed, replaced = 0.0, 0.0
     for seed in range(12):
@@ -298,9 +302,9 @@ def test_normalized_scores_do_not_see_how_many_rows_there_are_and_counts_do():
 
 
 def test_more_rows_make_better_forests_with_counts_only():
-    """Accuracy grows with the number of rows for split scores by counts only.
+    """Accuracy grows with the number of rows only if split scores are computed from counts, not from shares.
 
-    x ~ U[0, 1]^6 with 10 % label noise: the best possible accuracy is 0.90, the majority class has 0.56.
+    The rows are uniform with 10 % label noise. The best possible accuracy is 0.90, and guessing has 0.56.
     """
     rng = np.random.default_rng(0)
     X = rng.random((24_000, 6))
@@ -404,9 +408,9 @@ def test_as_published_trees_grow_beyond_the_depth_that_is_accounted_for():
 
 
 def test_as_published_a_row_that_labels_leaves_changes_the_trees():
-    """In published mode, a row that labels leaves also changes the shape of the trees; in certified mode, it does not.
+    """In the published mode, a row that labels leaves also changes the shape of trees. In certified mode, it does not.
 
-    The published shape depends on both halves of the rows, so the paper may not argue that the halves are disjoint.
+    So the published shape depends on both halves of the rows, although the paper's proof calls the halves disjoint.
     """
     X, y = random_table(public_domain(None, None), 30, 0)
     domain = public_domain(None, None)

@@ -1,4 +1,4 @@
-"""Tests that, under add-remove, a table without rows can be fitted like any other, so that errors reveal no row."""
+"""Tests that, under add-remove, a table without rows can be fitted like any other table, so no error reveals a row."""
 
 import numpy as np
 import pandas as pd

@@ -50,7 +50,7 @@ def table(n: int, seed: int = 0) -> Table:
 
 
 def cut(n: int, seed: int) -> list[slice]:
-    """Return slices with random borders in random order, some without a row."""
+    """Cut n rows into slices with random borders, in random order. Some slices have no row."""
     rng = np.random.default_rng(seed)
     borders = np.sort(rng.integers(0, n + 1, 6))
     ends = [0, *borders, *borders[:1], n]
@@ -66,7 +66,7 @@ def written(forest) -> tuple[dict, str, str]:
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(map(str, mode.values())))
 @pytest.mark.parametrize("kind, parameters", FORESTS, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
 def test_parts_give_the_forest_of_the_whole_table(kind, parameters, mode):
-    """Forest, certificate and ledger equal those of the whole table bit for bit, for any borders and any order."""
+    """Forest, certificate and ledger are equal, bit for bit, to those of the whole table, however it is cut."""
     X, y = table(300)
     forest = kind(**SMALL, **parameters, **mode, structure_seed=2, random_state=5)
     whole = written(clone(forest).fit(X, y))
@@ -83,7 +83,10 @@ def test_parts_give_the_forest_of_the_whole_table(kind, parameters, mode):
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(map(str, mode.values())))
 @pytest.mark.parametrize("kind, parameters", FORESTS, ids=lambda p: p.__name__ if isinstance(p, type) else str(p))
 def test_parts_give_the_forest_of_the_whole_table_with_default_settings(kind, parameters, mode):
-    """Parts give the forest of the whole table if n and the scale are counted by parts, in two passes or by copies."""
+    """Parts give the forest of the whole table if the number of rows and the scale are also computed from parts.
+
+    The fit passes twice over the parts, or copies of the estimator count them.
+    """
     X, y = table(900)
     X.index += 1
     forest = kind(**AS_IT_COMES, **parameters, **mode, structure_seed=2, random_state=5)
@@ -147,9 +150,9 @@ def test_a_release_from_parts_is_certified(relation):
 
 
 def test_every_release_draws_afresh():
-    """Two counts of the same rows differ, as do two releases of the same counts, except with probability 2**-100.
+    """Two counts of the same rows differ, and two releases of the same counts differ, except with probability 2**-100.
 
-    The tree of each row is drawn when it is counted, and noise when counts are released.
+    A count draws the tree of each row, and a release draws the noise.
     """
     X, y = table(300)
     forest = MajorityLabelForestClassifier(domain=DOMAIN, n_estimators=50, max_depth=4, **PUBLIC)
@@ -237,7 +240,7 @@ OTHER = {
 
 @pytest.mark.parametrize("name", OTHER)
 def test_parts_of_other_settings_are_refused(name):
-    """Parts of other settings are refused, so that draws of a demonstration cannot enter a certified forest."""
+    """A forest refuses parts that were counted with other settings, for example with a seed."""
     X, y = table(20, seed=2)  # all rows have class 0, which equals False
     forest = MajorityLabelForestClassifier(**SMALL)
     other = clone(forest).set_params(**OTHER[name])
@@ -248,7 +251,7 @@ def test_parts_of_other_settings_are_refused(name):
 
 
 def test_one_count_serves_every_budget():
-    """One count serves releases at several budgets, each of which costs its ε."""
+    """The same counts serve releases at several budgets, and each release costs its ε."""
     X, y = table(100)
     part = MajorityLabelForestClassifier(**SMALL).partial_counts(X, y)
     for epsilon, relation in ((0.5, "add-remove"), (2, "replace-one")):
@@ -322,7 +325,8 @@ def test_a_part_that_does_not_fit_the_domain_is_refused():
 def test_no_plan_depends_on_the_exact_number_of_rows(kind, parameters, mode):
     """Plans do not depend on the exact number of rows.
 
-    Rules that need the number take it as `size`, and the published rule of JPW refuses parts.
+    Rules that need a number of rows use the given `size`. The published rule of JPW needs the exact number, so it
+    refuses parts.
     """
     mechanism = {"leaf_mechanism": None} if "leaf_mechanism" in parameters else {}
     forest = kind(**{"size": 20, **parameters, **mechanism}, mode=mode)
@@ -335,7 +339,7 @@ def test_no_plan_depends_on_the_exact_number_of_rows(kind, parameters, mode):
 
 
 def by_number(table: Table, n_parts: int = 4, size: int = 11) -> list[Table]:
-    """Cut a table into parts by the numbers of its rows, not by their count."""
+    """Cut a table into parts by the number that each row has, so that a missing row moves no other row."""
     X, y = table
     part = np.minimum(X.index.to_numpy() // size, n_parts - 1)
     return [(X[part == k], y[part == k]) for k in range(n_parts)]

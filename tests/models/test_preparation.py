@@ -56,7 +56,7 @@ def forest(kind, **settings):
 
 @contextmanager
 def record_questions() -> Iterator[list[tuple[int, ...]]]:
-    """Yield a list that collects the shapes of all tables that receive noise; the sampler is unchanged."""
+    """Yield a list that collects the shapes of all tables that receive noise. The noise is the same as otherwise."""
     asked, real = list[tuple[int, ...]](), samplers.draw_noisy_counts
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(samplers, "draw_noisy_counts", lambda c, *rest: asked.append(np.shape(c)) or real(c, *rest))
@@ -72,7 +72,7 @@ def record_questions() -> Iterator[list[tuple[int, ...]]]:
     ],
 )
 def test_shares_of_the_budget_for_the_scale(n, shares):
-    """Shares of the budget for the scale match golden values for 5, 20 and 57 numeric attributes at ε = 1."""
+    """Shares of the budget for the scale match stored values for 5, 20 and 57 numeric attributes at ε = 1."""
     computed = [
         tuple(round(float(rule.share(n, Fraction(1), m)), 4) for rule in (RANDOM_STRUCTURE, GREEDY))
         for m in (5, 20, 57)
@@ -84,7 +84,7 @@ def test_shares_of_the_budget_for_the_scale(n, shares):
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("kind", ALL)
 def test_every_charge_adds_up_to_epsilon(kind, neighbors):
-    """The charges of a fit, and those of its preview, add up to ε exactly; the scale has sensitivity 6."""
+    """The charges of a fit add up to ε exactly, and so do those of its preview. The scale has sensitivity 6."""
     X, y = table()
     model = forest(kind, epsilon=1, scale_share="auto", neighbors=neighbors, random_state=0).fit(X, y)
     _, preview = model.preview(DOMAIN, len(y))
@@ -124,7 +124,7 @@ def test_a_given_size_is_not_counted(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_under_replace_one_the_exact_number_of_rows_is_used(kind):
-    """A given size does not replace the exact number of rows, because noise may depend on it."""
+    """Under replace-one, noise may depend on the exact number of rows, so a given size does not replace it."""
     X, y = table(500)
     settings = {"neighbors": "replace-one", "scale_share": "auto", "random_state": 0}
     with_size, plain = (forest(kind, size=s, **settings).fit(X, y) for s in (50, None))
@@ -156,7 +156,7 @@ def test_trees_split_the_range_where_the_rows_lie(kind):
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_the_charge_of_the_histograms_is_their_worst_loss(neighbors):
-    """The charge equals the worst loss over all pairs of tables of up to four rows, by the law of the noise."""
+    """The charge equals the worst loss over all pairs of neighboring tables with up to four rows."""
     budget, share = Fraction(1, 2), Fraction(3, 20)
     ledger = Ledger(budget, neighbors)
     rows = 1 if neighbors == "add-remove" else 2
@@ -173,8 +173,7 @@ def test_the_charge_of_the_histograms_is_their_worst_loss(neighbors):
         if (neighbors == "add-remove" and differ == 1) or (
             neighbors == "replace-one" and differ == 2 and a.sum() == b.sum()
         ):
-            # With discrete Laplace noise of scale t, the ratio of two laws that are shifted by d is at most e^(|d| /
-            # t).
+            # Two discrete Laplace laws of scale t that are shifted by d differ by a factor of at most e^(|d| / t).
             worst = max(worst, float(np.abs(x - z).sum() / scale))
     release_scale(
         np.zeros((1, 64), np.int64), Preparation(10, scale=share), budget, ledger, DemoSource(1), count_unit=1
@@ -202,7 +201,7 @@ def test_the_size_has_its_law_and_is_never_tiny():
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("kind", ALL)
 def test_the_shape_follows_from_public_numbers_of_rows(kind, neighbors):
-    """The shape follows from the given, public or released number of rows, never from the exact one."""
+    """Depth and number of trees follow from the given, public or released number of rows, never from a secret one."""
     X, y = table()
     trees = {} if kind is FriedmanSchusterClassifier else {"n_estimators": "auto"}
     settings = {"domain": DOMAIN, "max_depth": "auto", **trees, "neighbors": neighbors, "random_state": 3}
@@ -240,7 +239,7 @@ def test_without_privacy_and_as_published_the_shape_costs_nothing(kind):
 @pytest.mark.parametrize("kind", RANDOM)
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_parts_give_the_forest_of_the_whole(kind, neighbors):
-    """Two passes over parts, or counts by copies of the forest, return the forest of the whole table bit for bit."""
+    """A fit in parts returns the forest of the whole table bit for bit, by two passes or by copies of the estimator."""
     X, y = table(1_200)
     settings = {"scale_share": "auto", "max_depth": "auto", "n_estimators": "auto", "neighbors": neighbors}
     model = kind(domain=DOMAIN, random_state=5, **settings)
@@ -325,7 +324,7 @@ def test_parts_keep_a_bound_on_the_rows_before_they_are_asked():
 
 
 def test_whether_given_temperatures_fit_into_epsilon_does_not_depend_on_rows():
-    """The error about temperatures must not show whether a fit queries a scale, because rows decide this."""
+    """The error about temperatures must not depend on whether the fit queries a scale, which the rows decide."""
     small = table(300)
     for seed in range(12):
         model = forest(MultinomialForestClassifier, label_temperature=0.96, random_state=seed)

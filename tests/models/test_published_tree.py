@@ -1,6 +1,7 @@
 """Friedman and Schuster's tree as published: scores, draws, stopping rule, and certificate.
 
-Statistical tests have fixed seeds; over seeds each would raise a false alarm with probability at most `FALSE_ALARM`.
+Statistical tests have fixed seeds. With random seeds, each test would fail by chance with probability at most
+`FALSE_ALARM`.
 """
 
 import itertools
@@ -62,7 +63,11 @@ GOLDEN = {"max": 7.0, "gini": -1.5, "entropy": -3.245112, GAIN_RATIO: 8 * (0.954
 
 @every_criterion
 def test_scores_match_values_by_hand(criterion):
-    """Scores of children (4, 0) and (1, 3) match: 4 + 3; 4 (1 - 1/16 - 9/16); 4 H(1/4); 8 (H(3/8) - 4/8 H(1/4)) / 1."""
+    """For children with class counts (4, 0) and (1, 3), each score matches a value by hand.
+
+    The values are 4 + 3 for "max", -4 (1 - 1/16 - 9/16) for "gini" and -4 H(1/4) for "entropy". The gain ratio is
+    8 (H(3/8) - 4/8 H(1/4)) / 1. Here H(p) is the entropy of a class with share p, in bits.
+    """
     assert score(np.array([[[4, 0], [1, 3]]]), criterion)[0] == pytest.approx(GOLDEN[criterion], abs=1e-5)
 
 
@@ -77,7 +82,7 @@ def random_splits():
 
 @bounded
 def test_a_row_moves_a_score_one_way_and_by_no_more_than_its_sensitivity(criterion):
-    """All changes of a score by one row have the same sign, so that a draw costs half of its share."""
+    """All changes of a score by one more row have the same sign, so a draw costs half of its share of ε."""
     way = 1 if criterion == "max" else -1
     for table, more in random_splits():
         moved = way * (score(more[None], criterion)[0] - score(table[None], criterion)[0])
@@ -109,7 +114,7 @@ def test_answers_on_a_path_share_epsilon():
 
 
 def cut_law(growth: _Growth, criterion: str) -> np.ndarray:
-    """Return the probability of a cut at each code but the last, computed code by code."""
+    """Return the probability of a cut at each code except the last one, computed separately for each code."""
     last = growth.domain.features[0].n_codes - 1
     seen = np.unique(np.r_[0, growth.codes[:, 0], last])
     n_classes, law = growth.domain.n_classes, np.empty(last)
@@ -122,7 +127,7 @@ def cut_law(growth: _Growth, criterion: str) -> np.ndarray:
 
 @every_criterion
 def test_a_cut_is_drawn_by_score_and_width(criterion):
-    """Cuts follow their law: chi-square of 4,000 cuts over the intervals between three values."""
+    """Cuts follow their law, by a chi-square test of 4,000 cuts over the intervals between three values."""
     codes, y = np.array([[100], [100], [100], [20_000], [20_000], [60_000]], np.uint16), np.array([0, 0, 0, 1, 1, 0])
     growth = _Growth(spec(40, 1, criterion, 6), NUMBER, codes, y, 10.0, 1)
     node = published_tree._Node(np.arange(6), 0, frozenset(), {0: (0, 65_535)})
@@ -154,7 +159,7 @@ def test_one_row_changes_the_law_of_a_cut_by_half_its_share(criterion):
 
 @every_criterion
 def test_an_attribute_is_drawn_by_its_score(criterion):
-    """Attributes follow their law: chi-square over 3,000 trees of one level, with 2, 3 and 4 categories."""
+    """Attributes follow their law, by a chi-square test on 3,000 trees of one level, with 2, 3 and 4 categories."""
     domain, n = public_domain(2, 3, 4), 200
     X, y = random_table(domain, n, 3)
     y = np.where(np.random.default_rng(0).random(n) < 0.3, codes_of(domain, X)[:, 1] == 1, y).astype(np.int32)
@@ -168,7 +173,10 @@ def test_an_attribute_is_drawn_by_its_score(criterion):
 
 @pytest.mark.parametrize("n", [0, 30, 120])
 def test_a_branch_ends_where_its_noisy_count_is_small(n):
-    """A branch ends with probability P(n + noise < √2 t |C| / ε'): an exact binomial test over 2,000 trees."""
+    """A branch of n rows ends with the right probability, by an exact binomial test on 2,000 trees.
+
+    It ends if its noisy count is below √2 t |C| / ε', with t branches, |C| classes, and the share ε' of ε.
+    """
     tree_spec, (X, y) = spec(Fraction("0.6"), 1), random_table(LETTER, n, 0)
     share, bar = 0.6 / 4, math.sqrt(2) * 3 * 2 / (0.6 / 4)
     lead = (bar - n) * share  # the threshold minus the count, in units of the noise scale
@@ -202,7 +210,7 @@ def test_noise_on_leaves_has_the_scale_of_their_share():
 @every_criterion
 @pytest.mark.parametrize("epsilon", [2.0, 300.0, None])
 def test_the_published_tree_is_sound_and_its_leaves_hold_the_right_rows(criterion, epsilon):
-    """The tree has multiway children and cuts in the remaining range, and a path tests a category only once.
+    """Each cut lies in the remaining range of its node, and a path tests a categorical attribute only once.
 
     The leaves hold the right rows.
     """
@@ -290,9 +298,9 @@ def test_an_attribute_of_one_value_is_never_tested():
 @every_criterion
 @pytest.mark.parametrize("depth", [1, 4])
 def test_the_certificate_states_the_loss_that_holds(neighbors, criterion, depth):
-    """The certificate states the proved loss, in which a count costs its share, and a draw costs half of its share.
+    """The certificate states the proved loss: a noisy count costs its share of ε, and a draw costs half of its share.
 
-    With two numeric attributes, a path has d + 2 counts and (1 + 2) d draws.
+    With two numeric attributes, a path of depth d has d + 2 counts and (1 + 2) d draws.
     """
     X, y = random_table(MIXED, 30, 0)
     model = tree(epsilon=3.0, max_depth=depth, criterion=criterion, neighbors=neighbors).fit(X, y)

@@ -1,4 +1,4 @@
-"""Exports: the round trip through JSON, the contents of a fitted object, and no other export."""
+"""Exports: the round trip through JSON, and the contents of a fitted object. No other export is possible."""
 
 import dataclasses
 import gzip
@@ -118,15 +118,15 @@ def test_a_fitted_estimator_holds_what_is_released_and_nothing_else(name, random
         "parent",
         "n_children",
         "level",
-    }  # cached; computed from the structure alone
+    }  # cached values that are computed from the public structure alone
 
 
 @by_model
 @pytest.mark.parametrize("structure_seed", [0, 5])
 def test_all_of_the_file_but_the_noisy_values_is_known_without_the_table(name, structure_seed):
-    """Only leaf values, the number of rows and the scale are noisy.
+    """All of the file follows from public values, except for three noisy values: leaves, number of rows and scale.
 
-    The number of rows and the scale set the structure.
+    The noisy number of rows and the noisy scale determine the structure.
     """
     model = fitted(name, n=1_000, structure_seed=structure_seed)  # from 120 rows on, the fit queries a scale
     content = json.loads(saved(model.released_))
@@ -182,9 +182,9 @@ def test_a_release_keeps_neither_counts_nor_assignment_nor_source_of_noise(name,
 
 @by_model
 def test_sizes_do_not_depend_on_the_table(name):
-    """The size of a pickle does not depend on the table: it shows neither the number of rows nor the empty leaves.
+    """The size of a pickle does not depend on the table, so it shows neither the number of rows nor the empty leaves.
 
-    Shapes follow from the given or released number of rows. The file is a function of the pickled forest.
+    The shapes of its arrays follow from the given or released number of rows. The file follows from the pickled forest.
     """
     small, large = (fitted(name, n=n, random_state=3, size=400) for n in (8, 4_000))
     assert len(pickle.dumps(small)) == len(pickle.dumps(large))
@@ -284,7 +284,7 @@ def test_a_gaussian_forest_is_the_same_after_writing_and_reading(neighbors, rand
 @pytest.mark.parametrize(
     "part, change",
     [
-        ("ledger", {"mu_squared": "1"}),  # not the value of the certificate
+        ("ledger", {"mu_squared": "1"}),  # differs from the value in the certificate
         ("ledger", {"mu_squared": "1/1000"}),  # less than the entries spend
         ("ledger", {"kind": "pure"}),
         ("ledger", {"kind": "pure", "epsilon": "1", "mu_squared_spent": None}),

@@ -1,4 +1,4 @@
-"""Public rules for depth and trees: golden values, bounds, and depths that never fall when signal grows."""
+"""Public rules for depth and number of trees: stored values, and bounds. More rows or ε never reduce the depth."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Fits whose unit of privacy is a person: costs, widths, refusals, limits of samplers, tables in parts, groups."""
+"""Fits whose unit of privacy is a person, so that all rows of a person together are protected by ε."""
 
 import inspect
 import math
@@ -45,7 +45,7 @@ DOMAIN = replace(domain_of(2), unit="id")
 
 
 def table(n: int = 120, n_persons: int = 30, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return a table in which persons have several rows, mixed with those of others."""
+    """Return a table in which persons have several rows. The rows of different persons are mixed."""
     X, y = random_rows(n, 2, 3 * seed)
     return X.assign(id=np.random.default_rng(seed).integers(0, n_persons, n)), y
 
@@ -80,7 +80,10 @@ def test_gradients_have_sixteen_times_as_many_steps():
 
 
 def test_rates_and_scales_are_those_of_weights():
-    """Noise on counts has the scale 1024/κ in units, and labels the rate κ/1024, rounded so that neither costs more."""
+    """A weight of 1 is 1,024 units. Noise on weights has the scale 1024/κ units, and labels have the rate κ/1024.
+
+    Both values are rounded so that no release costs more than κ.
+    """
     assert noise_scale(Fraction(3), 1_024) == Fraction(1_024, 3) and noise_scale(Fraction(3), 1) == Fraction(1, 3)
     assert label_rate(Fraction(3), 1_024) == Fraction(3, 1_024) and label_rate(Fraction(3), 1) == 3
     rng = np.random.default_rng(0)
@@ -95,10 +98,10 @@ def test_rates_and_scales_are_those_of_weights():
 
 
 def test_counts_of_weights_are_drawn_up_to_their_limit():
-    """Labels are drawn from sums of weights below 2**41 at numerators below 2**22, and counts below 2**31 otherwise."""
+    """Samplers draw labels from sums of weights below 2**41, if the numerator of the rate is below 2**22."""
     most, rate = np.array([[2**41 - 1, 0]]), Fraction(2**22 - 1, 2**32 - 1)
     for draw in (samplers.draw_permute_and_flip, samplers.draw_exponential):
-        assert draw(most, rate, SecretSource()).tolist() == [0]  # the gap is 2**31, so the other label has e**(-2**31)
+        assert draw(most, rate, SecretSource()).tolist() == [0]  # the other label has probability e**(-2**31)
         with pytest.raises(ValueError, match="counts must lie between"):
             draw(most + 1, rate, SecretSource())
         with pytest.raises(ValueError, match="counts must lie between"):
@@ -108,7 +111,7 @@ def test_counts_of_weights_are_drawn_up_to_their_limit():
 
 
 def test_a_rate_that_rounds_down_to_0_is_refused():
-    """Labels would be uniform without notice."""
+    """If the rate rounded down to 0, labels would be uniform, and the user would not notice."""
     with pytest.raises(BudgetError, match="too small"):
         label_rate(Fraction(1, 2**22 + 1), 1_024)
     assert label_rate(Fraction(1, 2**21), 1_024) > 0
@@ -153,7 +156,7 @@ def no_draws(monkeypatch):
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else None,
 )
 def test_what_has_no_bound_or_no_sampler_is_refused_before_any_question(model, message, no_draws):
-    """The message does not depend on the number of rows, or on the number of rows of each person."""
+    """A fit refuses unsupported settings before any draw. The message does not depend on the rows."""
     for relation in NEIGHBORS:
         model = type(model)(**{**model.get_params(), "domain": DOMAIN, "neighbors": relation})
         refusals = set()
@@ -218,7 +221,7 @@ def test_parts_that_can_be_read_once_only_are_refused():
 
 
 def test_counts_are_sums_of_weights_for_singles_as_well():
-    """A second row of a person changes neither types and shapes of results nor the form of the file."""
+    """Results and the file have the same form whether each person has one row or some person has two."""
     kind, settings = settings_of("random decision")
     X, y = table(40)
     files = []
@@ -270,9 +273,9 @@ CHEAP = (
 
 
 def once_and_twice(domain: Domain) -> tuple[EncodedTable, EncodedTable]:
-    """Return the rows of persons with 1, 2 or 4 rows, and the same rows twice, in another order.
+    """Return two tables: rows of persons with 1, 2 or 4 rows, and each of these rows twice, in another order.
 
-    The weights of these rows are powers of 2, also if each row is there twice. So halves of weights are exact.
+    All weights are powers of 2, so half of a weight is exact.
     """
     person = np.repeat(np.arange(90), 2 ** (np.arange(90) % 3))
     X, y = random_rows(len(person), domain.n_classes, 3)
@@ -301,11 +304,11 @@ def outcome(model: ForestClassifier, domain: Domain, rows: EncodedTable) -> tupl
     ],
 )
 def test_a_table_with_each_row_twice_gives_the_same_forest(name, relation):
-    """Twice as many rows with half the weight each change no counts, scales, splits, draws or leaves."""
+    """If each row is there twice, with half the weight, then counts, scales, splits, draws and leaves are the same."""
     kind, settings = VARIANTS[name]
     settings = {**settings, "neighbors": relation, "random_state": 0, "epsilon": 8.0}
     if kind is BoostedForestClassifier:
-        settings["n_estimators"] = 1  # in later trees, boosting weights of rows are rounded down
+        settings["n_estimators"] = 1  # in later trees, boosting weights are rounded, so halves are not exact
     domain = replace(domain_of(3), unit="id")
     model = kind(**{**settings, **({"n_bound": 100} if "n_bound" in settings else {})})
     once, twice = (outcome(model, domain, rows) for rows in once_and_twice(domain))
@@ -318,7 +321,7 @@ def test_a_table_with_each_row_twice_gives_the_same_forest(name, relation):
 
 @pytest.fixture
 def choices(monkeypatch) -> list[tuple[int, int, int]]:
-    """Record the number of nodes of each level of a fit, and the sensitivity and `nodes` of the draw of its splits."""
+    """Record for each draw of splits its number of nodes, its sensitivity, and its argument `nodes`."""
     recorded, choose = [], selection.choose
 
     def recording(scores, allowed, sensitivity, *args, nodes=1, **more):
@@ -356,7 +359,7 @@ def test_features_and_values_are_drawn_with_the_width_of_a_person(partition, cho
 @pytest.mark.parametrize("relation", NEIGHBORS)
 @pytest.mark.parametrize("alpha", [(1.0, 0.5, 0.0), "schedule", "noisy"])
 def test_splits_of_a_boosted_tree_are_drawn_with_the_width_of_a_person(alpha, relation, choices):
-    """The trees before a tree are public. They bound the boosting weight of each person in it."""
+    """Earlier trees are public, and they bound the boosting weight of each person in the next tree."""
     X, y = table(200, 80)
     model = BoostedForestClassifier(
         n_estimators=3, max_depth=3, alpha=alpha, n_bound=90, domain=DOMAIN, neighbors=relation, random_state=0
@@ -391,7 +394,7 @@ def test_splits_of_a_boosted_tree_are_drawn_with_the_width_of_a_person(alpha, re
 
 
 def test_groups_are_routed_to_the_fit_and_to_the_splitter():
-    """`cross_val_score` hands the identifiers to `GroupKFold`, which holds persons out, and to each fit."""
+    """`cross_val_score` passes the persons' identifiers to each fit, and to `GroupKFold`, which splits by person."""
     X, y = table(240, 40)
     groups = X.pop("id").to_numpy()
     parameters = list(inspect.signature(MajorityLabelForestClassifier.fit).parameters)

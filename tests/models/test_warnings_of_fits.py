@@ -1,4 +1,4 @@
-"""Tests that no warning stops a fit after its first query, and that Python stores no count that a warning states."""
+"""Tests that no warning stops a fit after its first query, and that Python stores no number of rows from a warning."""
 
 import re
 import sys
@@ -44,9 +44,9 @@ def model_of(kind: type, **parameters) -> dpforest.models.base.ForestClassifier:
 
 
 def questions_before(stop: type[Warning], fit: Callable) -> list[Question]:
-    """Return the queries before a warning, turned into an error, stops the fit.
+    """Turn a warning into an error that stops the fit, and return the queries before it.
 
-    Drawing the tree of a row is no query.
+    Drawing the tree of a row does not count as a query.
     """
 
     def stopped(_: None) -> bool:
@@ -85,7 +85,7 @@ def count_alone(model: MajorityLabelForestClassifier, X: pd.DataFrame, y: np.nda
 def test_the_same_for_rows_that_are_encoded_block_by_block():
     """Rows that are encoded block by block warn before the first query as well.
 
-    If a fit read cells while counting them, it would warn after it released the number of rows.
+    If a fit read the cells only while counting them, it would warn after it has released the number of rows.
     """
     X = np.full((BLOCK_ROWS + 1, 1), 0.5)
     X[-WORDS:] = np.inf
@@ -167,7 +167,7 @@ def test_no_count_of_rows_stays_in_a_registry(kind: type, input_format: InputFor
 
 
 def test_a_second_table_is_reported_as_well():
-    """A second table warns, too, although filters show a text only once for each line, and counts may be equal."""
+    """A fit of a second table warns, too, although Python by default shows the same text only once for each line."""
     X, y = misfitting()
     with shown("default") as seen:
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""The report for a privacy board is complete, treats any names as text, and promises nothing without a guarantee."""
+"""The report for a privacy board is complete, shows names as plain text, and promises nothing without a guarantee."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""The budget as blocks, in shares of ε, or in shares of μ² if the costs add up in μ²."""
+"""The chart of the budget as blocks, in shares of ε, or in shares of μ² if the costs add up in μ²."""
 
 from fractions import Fraction
 
@@ -13,7 +13,7 @@ BUDGET = mu_for(1, 1e-6)
 
 
 def charged(budget: Fraction | PrivacyLoss, neighbors: str, shares, **how) -> Ledger:
-    """Return a ledger whose entries each cost this share of its budget, in ten answers."""
+    """Return a ledger with an entry for each share. The entry costs this share of the budget, in ten answers."""
     ledger = Ledger(budget, neighbors)
     changed = ledger.rows ** (2 if isinstance(budget, PrivacyLoss) else 1)
     for name, share in shares.items():
@@ -33,7 +33,7 @@ def test_blocks_are_as_wide_as_their_share(budget, neighbors):
     figure = plotting.budget_picture(charged(budget, neighbors, {"bins": "1/5", "gradients": "1/2"}))
     total = float(getattr(budget, "amount", budget))
     bins, gradients = figure.data
-    assert right_end(bins) == pytest.approx(total / 5, rel=0.02)  # there are gaps between blocks
+    assert right_end(bins) == pytest.approx(total / 5, rel=0.02)  # the tolerance covers the gaps between blocks
     assert right_end(gradients) == pytest.approx(0.7 * total, rel=0.02)
     assert [shape.x0 for shape in figure.layout.shapes] == [pytest.approx(0.7 * total)]
     assert figure.layout.xaxis.tickvals[-1] == pytest.approx(total)
@@ -60,7 +60,7 @@ def test_a_pure_budget_is_shown_in_epsilon():
 
 
 def test_blocks_of_disjoint_parts_are_drawn_one_above_the_other():
-    """Blocks of disjoint parts start at the same place, and only the largest sum counts, in μ² as in ε."""
+    """Blocks of disjoint parts of the rows start at the same place. Only the largest sum counts, in μ² as in ε."""
     parts = {"trees": STRUCTURE, "leaves": ESTIMATION}
     ledger = charged(BUDGET, "add-remove", {"trees": "1/2", "leaves": 1}, **parts)
     trees, leaves = plotting.budget_picture(ledger).data

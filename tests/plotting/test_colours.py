@@ -8,12 +8,12 @@ from colorspacious import cspace_convert, deltaE
 
 from dpforest.plotting import class_mix, compare, lesson_measured, style
 
-APART = 10  # distance in CAM02-UCS; a distance of 1 is just visible side by side
+APART = 10  # least distance of two colors in CAM02-UCS, in which a distance of 1 is just visible side by side
 KINDS = ("deuteranomaly", "protanomaly", "tritanomaly")
 
 
 def distance(one: str, other: str, kind: str) -> float:
-    """Return the distance of two colors for somebody who lacks this kind of cone completely."""
+    """Return the distance of two colors for a person whose eyes lack this kind of cone completely."""
     space = {"name": "sRGB1+CVD", "cvd_type": kind, "severity": 100}
     rgb = [np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255 for color in (one, other)]
     seen = [np.clip(cspace_convert(color, space, "sRGB1"), 0, 1) for color in rgb]

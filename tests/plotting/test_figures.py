@@ -86,7 +86,7 @@ def test_spans_of_grown_trees_cover_every_leaf_once(categorical):
 
 def test_questions_and_answers_are_in_words_and_harmless(tree):
     assert words.question(tree, DOMAIN.on_scale("linear"), 0) == "&lt;b&gt;age&lt;/b&gt; ≥ 50?"
-    assert words.question(tree, DOMAIN, 0) == "&lt;b&gt;age&lt;/b&gt; ≥ 28?"  # half of this scale is logarithmic
+    assert words.question(tree, DOMAIN, 0) == "&lt;b&gt;age&lt;/b&gt; ≥ 28?"  # the middle code, on a partly log scale
     assert words.answer(tree, DOMAIN, 1) == "no or missing"
     assert words.question(tree, DOMAIN, 2) == "city?"
     assert words.answer(tree, DOMAIN, 4) == "&lt;i&gt;Ulm&lt;/i&gt;"
@@ -176,7 +176,7 @@ def test_the_curve_marks_the_current_epsilon():
 
 
 def test_the_ceiling_is_the_best_without_privacy_and_every_line_has_its_name():
-    """The legend names every line, so that no name covers another. The line of the forest is the fainter line."""
+    """The legend names every line; names next to lines could cover each other. The line of the forest is fainter."""
 
     def named(best):
         figure = plotting.accuracy_curve(*curve(), 1.0, floor_label="no", best=best)

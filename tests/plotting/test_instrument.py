@@ -1,4 +1,4 @@
-"""The data of the instrument: curves over ε, and one tree whose ends have the flip rates of closed forms."""
+"""The data of the instrument (the chart of Explore): curves over ε, and a tree whose leaves have exact flip rates."""
 
 import json
 from dataclasses import replace
@@ -61,7 +61,7 @@ def test_a_forest_fitted_at_each_epsilon_has_flip_rates_at_one_epsilon_only():
 
 
 def test_nodes_of_persons_also_have_rows():
-    """Rates are means over persons, and each node has its persons and its rows."""
+    """With a unit of privacy, rates are means over persons, and each node holds its numbers of persons and of rows."""
     data = load_dataset("nursery")
     domain, person = replace(data.domain, unit="person"), np.arange(len(data.y)) // 7
     split = split_table(domain, data.X, data.y, groups=person)
@@ -91,7 +91,7 @@ def test_a_drawn_tree_is_the_tree_of_the_view(depth, name):
         flips, rows = simulation.flips_at(view, 1, 1.0, EPSILONS[place]), view.n_rows[leaves]
         drawn = sum(node["flips"][place] * node["rows"] for node in ends if node["rows"])
         assert drawn == pytest.approx(np.nansum(flips * rows), abs=1e-5 * rows.sum())
-    # Ends cover the width without gaps, from left to right, and each child lies below its parent.
+    # Leaves cover the width from left to right without gaps, and each child lies below its parent.
     edges = sorted((node["left"], node["right"]) for node in ends)
     assert edges[0][0] == 0 and edges[-1][1] == 1
     assert all(right == left for (_, right), (left, _) in zip(edges, edges[1:], strict=False))
@@ -102,7 +102,7 @@ def test_a_drawn_tree_is_the_tree_of_the_view(depth, name):
 
 
 def test_texts_of_a_tree_are_plain_and_show_what_would_be_invisible():
-    """The drawing inserts texts as text, so markup must not be escaped; a mark that turns the writing is shown."""
+    """Texts are not escaped, because the page inserts them as text. Invisible direction marks are made visible."""
     data = load_dataset("nursery")
     codes, labels = data.domain.encode(data.X), data.y
     name = "<b>Tom & Jerry</b>\u202e"

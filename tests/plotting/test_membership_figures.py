@@ -1,4 +1,4 @@
-"""Charts of the membership attack and of learning curves show exactly the numbers that they get."""
+"""Charts of the membership attack and of learning curves show exactly the numbers that are passed to them."""
 
 import json
 
@@ -61,7 +61,7 @@ def test_only_a_broken_claim_is_vermillion():
     kept = success_chart(LOOKS, limit=1.0, best=0.65, claimed=0.7)
     assert NOT_HELD not in all_text(kept) and PRIVATE not in all_text(kept)
     assert "claimed limit: 70 %" in all_text(kept)
-    # 64 of 100 is not certain yet.
+    # After 64 right guesses of 100, the interval still contains 1/2.
     assert NOT_HELD not in all_text(success_chart(LOOKS[:3], limit=1.0, claimed=0.6))
 
 

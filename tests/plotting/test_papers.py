@@ -1,4 +1,4 @@
-"""Printed figures against ours: each verdict has a marker of another shape, and each point is drawn once."""
+"""Charts of printed figures against ours: each verdict has its marker shape, and each point is drawn once."""
 
 from dpforest.plotting.papers import VERDICTS, published_and_ours
 

@@ -1,4 +1,4 @@
-"""Figure of rows in exchange for ε: the curves are those measured, and the arrow spans the rows."""
+"""The figure of rows in exchange for ε: its curves are the measured ones, and its arrow spans the numbers of rows."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_without_a_known_number_of_rows_there_is_no_arrow_and_a_claim_is_not_blu
 
 
 def test_names_of_curves_with_close_ends_do_not_overlap():
-    """Names do not overlap: a name of 14 pixels needs about 17, and the axis of values is at least 280 pixels high."""
+    """Names do not overlap. A name in 14-pixel type needs about 17 pixels, and the axis is at least 280 pixels high."""
     accuracy = 0.5 + 0.3 * (EPSILONS[None, :] * ROWS[:, None] / ROWS.max()) ** 0.1 * (ROWS[:, None] > ROWS[0])
     learned = Learning(ROWS, EPSILONS, accuracy[None], accuracy[None, :, -1])
     for figure in (

@@ -1,4 +1,4 @@
-"""The small trees of the instrument: the path of a record, and the vote of each tree on it."""
+"""The small trees next to the chart of Explore: the path of a record, and the vote of each tree on the record."""
 
 import json
 

@@ -89,7 +89,7 @@ def test_nothing_finite_is_promised_without_certification():
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.fractions(Fraction(1, 10_000), 10_000), st.fractions(0, 1))
 def test_the_proved_loss_is_never_below_what_was_spent(epsilon, share):
-    """The proved loss is at least the spent one: as a float, as text, and after a round trip through a file."""
+    """The proved loss is at least the spent loss: as a float, as text, and after a round trip through a file."""
     spent = epsilon * share or epsilon
     ledger = Ledger(epsilon)
     ledger.charge("labels", "m", 1, spent, 1, "parallel")
@@ -208,7 +208,7 @@ def test_every_epsilon_and_delta_that_a_budget_is_made_for_is_certified(epsilon,
         {"true_epsilon": 1.001},
         {"kind": "pure"},
         {"kind": "pure", "delta": 0.0},
-        {"kind": "pure", "delta": 0.0, "mu_squared": None},  # has assumptions of the other kind of loss
+        {"kind": "pure", "delta": 0.0, "mu_squared": None},  # has the assumptions of a Gaussian loss
         {"kind": "renyi"},
     ],
 )

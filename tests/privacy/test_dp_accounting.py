@@ -1,8 +1,8 @@
 """Our δ of a Gaussian loss against dp_accounting, an independent library with accountants for the Gaussian mechanism.
 
-A sum of sensitivity Δ with noise of standard deviation σ is μ-GDP with μ = Δ/σ, and k such releases together are √k
-μ-GDP. The library's accountant of privacy loss distributions rounds up on a grid, so its δ may be slightly too large,
-but is never too small.
+A sum of sensitivity Δ with Gaussian noise of standard deviation σ is μ-GDP (Gaussian differentially private) with
+μ = Δ/σ. k such releases together are (√k μ)-GDP. The library's accountant of privacy loss distributions rounds up on a
+grid, so its δ may be slightly too large, but is never too small.
 
 The library also gets a ledger of pure entries as events (`to_dp_events`). The trade-off curve of the ledger is compared
 with the library's curve.
@@ -47,7 +47,7 @@ def test_delta_equals_that_of_other_accountants(sigma, times, epsilon):
 
 
 def ledger_of(neighbors: str, *entries: tuple[str, int]) -> Ledger:
-    """Return a closed ledger with these entries: the cost of a row added, and how often it is asked, in sequence."""
+    """Return a closed ledger. Each entry has the cost of adding one row, and a number of answers in sequence."""
     total = sum(Fraction(each) * times for each, times in entries) * (1 if neighbors == "add-remove" else 2)
     ledger = Ledger(total, neighbors)
     for each, times in entries:

@@ -1,7 +1,7 @@
 """Tests that a certified release draws only integers, and only from the randomness of the operating system.
 
-The compiled samplers use no floats (`test_samplers.py`, `test_selection.py`: types and machine code). Here every
-certified forest is fitted while `run_tape`, through which every call of a sampler goes, records its arguments.
+`test_samplers.py` and `test_selection.py` check that the compiled samplers use no floats. This module fits every
+certified forest, and records the arguments of `run_tape`, which runs all samplers.
 """
 
 import random
@@ -71,7 +71,7 @@ def test_releases_draw_only_whole_numbers_from_the_systems_entropy(name, neighbo
 
 @pytest.mark.parametrize("neighbors, rows_changed", [("add-remove", 1), ("replace-one", 2)])
 def test_the_rate_is_the_exact_fraction(neighbors, rows_changed, passed):
-    """The rate is the exact fraction: ε = 0.1 counts as 1/10, although its binary number differs."""
+    """The rate is the exact fraction: ε = 0.1 counts as 1/10, although the float 0.1 is slightly larger."""
     X, y = rows()
     settings = {"n_estimators": 7, "partition": "shared", "max_depth": 2, "neighbors": neighbors}
     MajorityLabelForestClassifier(epsilon=0.1, domain=DOMAIN, **settings, **PUBLIC).fit(X, y)
@@ -98,8 +98,8 @@ def test_every_rate_of_a_fit_that_prepares_is_the_exact_fraction(neighbors, rows
     assert rates == ([each / 50] if size else []) + [each * Fraction(13, 100) / 6]
 
 
-# Very small and very large budgets, and budgets with many digits, whose rates do not fit into fractions of 32 bits. The
-# test needs such budgets: at ε = 0.1 and ε = 1, wrong code that rounds rates up, or has a least rate, would pass.
+# Very small and very large budgets, and budgets with many digits, whose rates do not fit into fractions of 32 bits. At
+# ε = 0.1 and ε = 1 alone, the test would pass for wrong code that rounds rates up, or that has a least rate.
 BUDGETS = [
     0.0001,
     0.0012345678901234567,
@@ -113,7 +113,7 @@ BUDGETS = [
 @pytest.mark.parametrize("epsilon", BUDGETS)
 @pytest.mark.parametrize("neighbors, rows_changed", [("add-remove", 1), ("replace-one", 2)])
 def test_the_rate_never_exceeds_the_charge(epsilon, neighbors, rows_changed, passed):
-    """The rate is at most the charge, and at least 99.999 % of it: labels, counts, and counts of a greedy tree."""
+    """The rate is at most the charge, and at least 99.999 % of it, for labels, counts, and counts of a greedy tree."""
     X, y = rows()
     exact = Fraction(str(epsilon)) / rows_changed
     settings = {"epsilon": epsilon, "domain": DOMAIN, "neighbors": neighbors, "max_depth": 2, **PUBLIC}

@@ -19,7 +19,7 @@ FORESTS = (MajorityLabelForestClassifier, RandomDecisionForestClassifier)
 
 
 def seeded() -> None:
-    """Set the seeds of all generators that a program may seed."""
+    """Seed all global random generators that a program may seed."""
     random.seed(0)
     np.random.seed(0)
 

@@ -1,9 +1,9 @@
-"""Tests of draws of round(sigma Z): against the paper's algorithm in fractions, by chi-square, in far tails, at limits.
+"""Tests of draws of rounded Gaussian noise: by the paper's algorithm in fractions, by chi-square tests, and at limits.
 
 `tests/audit/test_exact_gaussian.py` shows, without a draw, that the parts of the sampler have the right probabilities.
 
-Draws come from fixed words, so a test here passes always or never. On random words, all chi-square tests together
-(nine, at p < 1e-8 each) would raise a false alarm less than once in ten million runs.
+Here, draws come from fixed random words, so a test passes always or never. On new random words, the nine chi-square
+tests (p < 1e-8 each) together would fail by chance less than once in ten million runs.
 """
 
 import math
@@ -35,7 +35,7 @@ SIGMAS = [Fraction(s) for s in ("1/3", "3/2", "40", "5000", "1/4294967295", "429
 
 
 class Void(Exception):
-    """Error at the end of the tape."""
+    """Error that is raised at the end of the tape, the array of random bits that a sampler reads."""
 
 
 class Number:
@@ -50,7 +50,7 @@ class Number:
 
 
 class Paper:
-    """Algorithm N of Karney 2016, with digits drawn when needed, on the lanes of a tape."""
+    """Algorithm N of Karney 2016, which draws digits when it needs them, from the lanes (16-bit numbers) of a tape."""
 
     def __init__(self, tape, at=0):
         self.tape, self.at = tape, at
@@ -62,7 +62,7 @@ class Paper:
         return int(self.tape[self.at - 1])
 
     def of_samplers(self, draw, *arguments):
-        """Return a draw of the project's samplers, which other tests show to be exact."""
+        """Return a draw of one of the project's samplers that other tests show to be exact."""
         answer, self.at = draw(self.tape, self.at, *arguments)
         if self.at >= len(self.tape):
             raise Void
@@ -103,7 +103,7 @@ class Paper:
                 return k, x
 
     def noise(self, sigma: Fraction) -> tuple[int, int, Number]:
-        """Return the rounded noise, and the known digits k + x of |Z| that determine it."""
+        """Return the rounded noise, its integer part k, and the drawn digits x of the fraction of |Z|."""
         k, x = self.magnitude()
         while True:
             first = math.floor(sigma * (k + x.low) + HALF)
@@ -132,7 +132,7 @@ def test_the_sampler_reads_lane_for_lane_like_the_paper(sigma):
             continue
         assert (drawn, at) == (expected, paper.at)
         sign = -1 if expected < 0 else 1
-        for q in (-(2**40), -7, 1, 12):  # rounding commutes with integer shifts; x at an inner point of its range
+        for q in (-(2**40), -7, 1, 12):  # an integer shift of the mean shifts the rounded noise by the same integer
             z = sign * sigma * (k + x.low + x.width / 3)
             assert math.floor(q + z + HALF) == q + drawn
     assert 0 < void < tapes / 2
@@ -142,9 +142,9 @@ def test_the_sampler_reads_lane_for_lane_like_the_paper(sigma):
 
 
 def law(sigma: float, edges: np.ndarray) -> np.ndarray:
-    """Return the probabilities of the intervals between edges, with both tails.
+    """Return the probabilities of the intervals between edges, and of the two tails.
 
-    Small probabilities are computed from the tails.
+    Differences of tail probabilities keep small probabilities accurate.
     """
     cuts = (edges - 0.5) / sigma
     low, high = np.append(-np.inf, cuts), np.append(cuts, np.inf)
@@ -155,7 +155,7 @@ def law(sigma: float, edges: np.ndarray) -> np.ndarray:
     "sigma", [Fraction(1, 3), Fraction(3, 2), Fraction(7, 4), Fraction(40), Fraction(5_000)], ids=str
 )
 def test_noise_follows_its_law(sigma):
-    """Noise follows its law: the test detects a wrong sigma from 2 % on, a heavy or cut tail, or a skewed sign."""
+    """Noise follows its law. The test would detect a sigma that is 2 % wrong, a wrong tail, or an uneven sign."""
     noise = draw_rounded_gaussian(np.zeros(DRAWS, int), sigma, FixedWords())
     assert noise.dtype == np.int64
     reach = math.ceil(6 * sigma) + 1
@@ -167,10 +167,7 @@ def test_noise_follows_its_law(sigma):
 
 
 def test_low_digits_are_fair():
-    """Low digits are uniform.
-
-    The test would detect a sampler that prefers some digits of x that a comparison has read.
-    """
+    """The low digits of the noise are uniform, even after a comparison has read some digits of x."""
     noise = draw_rounded_gaussian(np.zeros(DRAWS, int), Fraction(2**31), FixedWords())
     for step in (1, 2**8, 2**14):
         assert p_value(np.bincount(noise // step % 64, minlength=64), np.full(64, 1 / 64)) > LEAST
@@ -189,14 +186,14 @@ def test_neighboring_cells_are_independent():
 
 
 def forced(k: int, digits: list[int], sign: int) -> list[int]:
-    """Return lanes that draw k + 0.digits; the first digit must be below the highest."""
+    """Return lanes on which the sampler draws k + 0.digits. The first digit must not be the largest possible one."""
     trials = [HIGH, digits[0], *[HIGH] * k]  # the first number of each trial is above x
     return [*hit(1, 2) * k, *miss(1, 2), *hit(k * (k - 1), 2), *trials, *digits[1:], *number(sign, 2)]
 
 
 @pytest.mark.parametrize("k", [0, 1, 7, 30, 150])
 def test_noise_of_negligible_probability_can_be_drawn(k):
-    """The sampler can draw noise of probability exp(-150**2/2), so nothing is clipped."""
+    """The sampler can draw noise of probability exp(-150**2/2), so it does not clip noise."""
     for digits, sigma in (([5], Fraction(40)), ([40_000], Fraction(3, 7)), ([9, 8, 30_000], Fraction(LARGEST))):
         x = sum(Fraction(d, 65_536 ** (i + 1)) for i, d in enumerate(digits))
         expected = math.floor(sigma * (k + x) + HALF)
@@ -206,7 +203,10 @@ def test_noise_of_negligible_probability_can_be_drawn(k):
 
 
 def test_a_border_is_followed_to_the_last_digit():
-    """A comparison with a border reads every digit: at sigma = 3/2 the border is x = 1/3, or 0.5555... in base 16."""
+    """A comparison with the border of two integers reads as many digits as it needs.
+
+    At sigma = 3/2, the border is x = 1/3, which is 0.5555... in base 16.
+    """
     for n in (0, 3, 4, 40, 1_000):
         for last, expected in ((21_844, 0), (21_846, 1)):
             tape = forced(0, [*[21_845] * n, last], 0)
@@ -216,7 +216,7 @@ def test_a_border_is_followed_to_the_last_digit():
 
 
 def test_integer_shifts_move_the_result_and_noise_grows_with_sigma():
-    """The same words draw the same Z: adding an integer shifts the result, and |noise| grows with sigma."""
+    """The same words draw the same Z, so integer shifts move the result by themselves, and |noise| grows with sigma."""
     values = np.random.default_rng(2).integers(-(2**61), 2**61, (40, 5))
     noise = draw_rounded_gaussian(np.zeros_like(values), Fraction(77, 5), FixedWords())
     np.testing.assert_array_equal(draw_rounded_gaussian(values, Fraction(77, 5), FixedWords()), values + noise)
@@ -234,9 +234,9 @@ def test_results_do_not_depend_on_where_the_tape_ends(monkeypatch):
 
 
 def test_nothing_overflows_at_the_limits():
-    """Nothing overflows at the limits. The test forces far tails, and sets the integer part k directly.
+    """No integer overflows at the limits. The test forces far tails, and sets the integer part k directly.
 
-    Without the compiler numpy warns of overflows, and warnings are errors here.
+    Without the compiler, numpy warns of overflows, and pytest turns warnings into errors.
     """
     top = gaussian.MAX_VALUE - 1
     for q in (top, -top):

@@ -34,7 +34,7 @@ def test_every_release_spends_the_budget_exactly(mechanism, epsilon, partition, 
             out = release_labels(COUNTS, mechanism=mechanism, **settings, ledger=ledger, source=source)
             assert out.shape == (4,) and out.dtype == np.uint8 and out.max() < 2
         ledger.close()
-        # The ablation keeps the rate of the paper, exp(eps u / 2), which costs half of ε under add-remove.
+        # The mechanism "global-01" keeps the rate of its paper, exp(eps u / 2), which costs half of ε under add-remove.
         half = mechanism == "global-01" and neighbors == "add-remove"
         assert ledger.spent == (epsilon / 2 if half else epsilon)
 
@@ -181,7 +181,7 @@ def test_rates_are_rounded_down_and_scales_up():
 
 
 def test_rounding_finds_the_nearest_fraction():
-    """Rounding agrees with a brute-force search, at a small limit."""
+    """Rounding agrees with a brute-force search over all fractions, for a small limit on the denominator."""
     from dpforest.privacy import rationals
 
     for numerator in range(1, 60):
@@ -285,7 +285,7 @@ def test_each_part_may_spend_the_whole_budget_and_no_more():
 
 
 def test_a_replaced_row_leaves_one_part_and_enters_another():
-    """Replacing a row is two changes of a row. In the worst case, both are in the part with the larger charge."""
+    """Replacing a row removes one row and adds one. In the worst case, both are in the part with the larger charge."""
     ledger = Ledger(2, "replace-one")
     ledger.charge("splits", "m", 1, Fraction(1, 4), 4, "sequential", part=STRUCTURE)
     ledger.charge("labels", "m", 1, Fraction(1, 2), 9, "parallel", part=ESTIMATION)
@@ -294,9 +294,9 @@ def test_a_replaced_row_leaves_one_part_and_enters_another():
 
 
 def test_a_part_of_any_other_name_is_refused_also_in_a_file():
-    """A part with any other name than the known ones is refused, also in a file.
+    """The ledger refuses a part of the rows with an unknown name, also when it is read from a file.
 
-    Otherwise, a file could give each entry a separate part, and only the largest charge would count.
+    Otherwise, a file could put each entry into a separate part, and only the largest charge would count.
     """
     ledger = Ledger(1)
     with pytest.raises(ValueError, match="part"):
@@ -327,7 +327,7 @@ def test_parts_are_kept_by_the_file_and_shown():
     together = json.loads(text)
     for entry in together["entries"]:
         entry["part"] = ""
-    with pytest.raises(BudgetError):  # on the same rows both would cost 2
+    with pytest.raises(BudgetError):  # if both entries are on the same rows, they cost 2
         Ledger.from_dict(together)
     for part in (None, 3, ["structure rows"]):
         forged = json.loads(text)
@@ -366,7 +366,7 @@ def test_a_gaussian_ledger_adds_up_in_mu_squared_to_the_last_digit(neighbors):
         lambda: ledger.entries[0].epsilon,
         lambda: ledger.entries[0].epsilon_each,
     ):
-        with pytest.raises(MixedLossesError, match="only at a δ"):  # μ² is never read as ε
+        with pytest.raises(MixedLossesError, match="only at a δ"):  # the ledger never returns μ² in place of ε
             read()
 
 
@@ -410,7 +410,7 @@ def test_neither_kind_of_budget_pays_for_the_other():
 def test_a_query_budget_is_used_in_its_kind_of_loss():
     """A query budget in μ² pays only for Gaussian noise, because noise would be too small if μ² were used as ε.
 
-    A noisy table gets the noise that fits the kind of its query budget.
+    A noisy table gets Gaussian noise if its query budget is in μ², and Laplace noise if it is in ε.
     """
     ledger = Ledger(PrivacyLoss.gaussian(1))
     gauss = ledger.charge("gradients", "rounded Gaussian", 1, PrivacyLoss.gaussian("1/2"), 2, "sequential")

@@ -38,7 +38,7 @@ def pi() -> Decimal:
 
 
 def upper_tail(t: Decimal) -> Decimal:
-    """Return P(Z > t) for |t| up to 15, by an alternating series, which the tested module does not use."""
+    """Return P(Z > t) for |t| up to 15, by an alternating series. The tested module uses another method."""
     term, total, k = t, t, 0
     while abs(term) > Decimal(10) ** -210 or k < 250:
         k += 1
@@ -104,7 +104,7 @@ def test_delta_is_that_of_the_scaled_error_function(mu_squared, epsilon):
     if not -26 < x < 30:
         return
     floats = 0.5 * math.exp(-x * x / 2) * (erfcx(x / math.sqrt(2)) - erfcx(y / math.sqrt(2)))
-    # Near x = 0 and for small μ the difference of floats loses digits: about 1e-16 / μ of them.
+    # Near x = 0 and for small μ, the difference of two floats has a relative error of about 1e-16 / μ.
     assert PrivacyLoss.gaussian(mu_squared).delta(epsilon) == pytest.approx(
         floats, rel=1e-9 + 1e-14 / mu + 1e-14 * x**2
     )
@@ -132,7 +132,7 @@ def test_numbers_as_long_as_files_may_have_them_are_bounded_too(exponent):
     for epsilon in (odd, 1 / odd, Fraction(1), Fraction(0)):
         for delta in (hockey_stick(odd, epsilon), randomized_response(odd, epsilon)):
             assert 0 <= delta.low <= delta.high <= 1 and delta.high - delta.low < Decimal("1e-50")
-    # the interval is wide, but sound
+    # The interval is wide, but contains the true value.
     assert Fraction(hockey_stick(odd, odd / 2).high) >= (Fraction(1, 2) if exponent > 0 else 0)
 
 
@@ -141,7 +141,7 @@ def test_numbers_as_long_as_files_may_have_them_are_bounded_too(exponent):
 
 @pytest.mark.parametrize("delta", MU)
 def test_mu_matches_golden_values(delta):
-    """The module returns the known μ, and a slightly larger μ² does not hold."""
+    """The module returns the known μ for (ε, δ), and a slightly larger μ² does not satisfy (ε, δ)."""
     for epsilon, mu in zip(EPSILONS, MU[delta], strict=True):
         loss = mu_for(epsilon, delta)
         assert math.sqrt(loss.mu_squared) == pytest.approx(mu, rel=5e-6)
@@ -170,7 +170,7 @@ def test_epsilon_is_the_least_that_is_proved(mu_squared, delta):
 
 
 def test_the_least_epsilon_that_is_returned_holds():
-    """The search stops between 10⁻⁴⁰ and 10⁻³⁹, and returns the larger ε, which holds."""
+    """The search ends with an interval for ε of at most 10⁻³⁹, and returns its upper end, which satisfies δ."""
     loss = PrivacyLoss.gaussian(1)
     delta = Fraction(hockey_stick(Fraction(1), Fraction(5, 10**40)).high)
     assert not loss.holds(Fraction(1, 10**40), delta)

@@ -67,7 +67,7 @@ def test_laws_sum_to_one_are_symmetric_and_uniform_on_empty_leaves(mechanism):
 
 
 def test_permute_and_flip_with_many_classes_against_its_definition():
-    """The integral for many classes agrees with a sum over all orders of the classes (exact, 7 classes)."""
+    """The integral for many classes agrees with an exact sum over all orders of 7 classes."""
     counts = np.array([9, 7, 7, 4, 2, 0, 0])
     accept = np.exp(-0.2 * (9 - counts))
     expected = np.zeros(7)
@@ -95,11 +95,12 @@ def test_laws_match_table_6_of_the_addendum():
 
 # ---------------------------------------------------------------- labels from noisy counts
 
-# Golden values of the discrete law, derived for this project. At q = exp(-κ) = 1/2 it is rational: for counts (u, v),
-# with m = u - v + 1, T(m) = 2^-m (m/2 + 4/3) 4/9 and P(W >= m) = T(m) or 1 - T(1 - m),
+# Values of the label's law under discrete noise, derived for this project. At q = exp(-κ) = 1/2, they are rational. Let
+# P(1) be the probability of class 1 for counts (u, v), and W the difference of two draws of noise. With m = u - v + 1
+# and T(m) = 2^-m (m/2 + 4/3) 4/9, P(W >= m) is T(m) for m >= 1, and otherwise 1 - T(1 - m). For the two negative rules:
 #   clamp  P(1) = P(W >= m) + 2^-(u+v) 2/27,
 #   paper  P(1) = P(W >= m) - 2^-(u+1) 2/3 + 2^-(u+v+2) 8/27 + thrown/2,
-#   thrown = 1 - (1 - 2^-(u+1) 2/3) (1 - 2^-(v+1) 2/3) + 2^-(u+v) / 9.
+#   thrown = 1 - (1 - 2^-(u+1) 2/3) (1 - 2^-(v+1) 2/3) + 2^-(u+v) / 9, the probability that the leaf is discarded.
 # In an empty leaf, class 0 has a small advantage, because it wins ties: probability 14/27, against 13/27 for class 1.
 HALVES = {
     (0, 0): (Fraction(13, 27), Fraction(13, 27)),
@@ -119,7 +120,7 @@ def test_noisy_counts_of_two_classes_match_golden_values(counts):
 
 
 def brute_noisy_argmax(counts, scale, negative, reach):
-    """Return the law by a sum over all noise values up to `reach`."""
+    """Return the law of the label, by a sum over all values of the noise up to `reach`."""
     noise = np.arange(-reach, reach + 1)
     noisy = np.stack(np.meshgrid(*[n + noise for n in counts], indexing="ij"))
     p = math.prod(np.meshgrid(*[discrete_laplace_pmf(noise, scale)] * len(counts), indexing="ij"))
@@ -153,9 +154,9 @@ def test_noisy_counts_of_three_classes_match_brute_force(counts, negative):
 @pytest.mark.parametrize("negative", NEGATIVE_RULES)
 @pytest.mark.parametrize("scale", [3, 33, 40.5, 300])
 def test_two_classes_by_summation_equal_the_closed_form(scale, negative):
-    """The sum for many classes, with a third class far below, equals the closed form for two.
+    """With a third class far below, the sum for many classes equals the closed form for two classes.
 
-    Large scales use the sum over quadrature nodes.
+    At large scales, the library sums over the nodes of a quadrature rule.
     """
     counts = (int(80 * scale), int(79 * scale), int(40 * scale))
     two, three = noisy_argmax_pmf([counts[:2]], scale, negative)[0], noisy_argmax_pmf([counts], scale, negative)[0]
@@ -271,9 +272,9 @@ def test_floor_is_attained_by_permute_and_flip_and_crossed_by_the_published_rule
 
 
 def worst(mechanism, rate, n_classes, most, relation):
-    """Return the worst log-ratio over labels and neighboring leaves.
+    """Return the largest log-ratio over labels and neighboring leaves.
 
-    Under replace-one, a row changes its class within a leaf.
+    Under replace-one, the row changes its class, but stays in its leaf.
     """
     before, after = neighboring_leaves(n_classes, most, moved=relation == "replace-one", symmetric=True)
     return np.abs(log_pmf(mechanism, before, rate) - log_pmf(mechanism, after, rate)).max()
@@ -317,7 +318,7 @@ def test_noisy_counts_lose_epsilon_and_their_labels_no_more(relation, negative):
 
 
 def test_enumeration_reproduces_the_table_and_catches_the_published_rule():
-    """Enumeration reproduces the losses of docs/PAPERS.md, divided by ε, at K = 2 and N = 40, also as published."""
+    """An enumeration of two classes and counts up to 40 has the losses of docs/PAPERS.md, also as published."""
     table = {
         ("smooth-sensitivity", 1): "0.253 0.265 2.72 330 1.6e8 2.0e17 1.8e35 5.3e88 5.8e177",
         ("smooth-sensitivity-clamped", 1): "0.253 0.265 2.72 44.7 29.2 22.7 21.3 9.86 4.93",
@@ -337,10 +338,11 @@ def test_enumeration_reproduces_the_table_and_catches_the_published_rule():
 
 
 def test_rates_twice_as_high_would_be_caught():
-    """The enumeration detects rates that are twice as high. Some papers and libraries have such rates."""
+    """The enumeration detects rates that are twice as high as allowed, which some papers and libraries have."""
     assert worst("permute-and-flip", 1.0, 2, 40, "replace-one") == pytest.approx(2)
     assert worst("exponential", 1.0, 3, 14, "replace-one") > 1.9
-    # exp(ε u) on the 0/1 score costs ε where a row is replaced within a leaf, but more where it moves to another leaf.
+    # Probabilities proportional to exp(ε u), with the 0/1 score u, cost ε if a row is replaced within its leaf, but
+    # more if it moves to another leaf.
     assert worst("global-01", 2.0, 2, 40, "replace-one") == pytest.approx(2)
     two_leaves = 2 * worst("global-01", 2.0, 2, 40, "add-remove")
     assert two_leaves == pytest.approx(2 * math.log((1 + math.exp(2)) / 2)) and two_leaves > 2
@@ -406,7 +408,7 @@ def worst_partition(deal, n_trees, most, relation, rate):
 def test_independent_draws_lose_exactly_epsilon(n_trees, most):
     """If each row draws its tree independently, the privacy loss of a row is exactly ε under add-remove.
 
-    At half the rate, the loss is at most ε under replace-one (docs/PAPERS.md).
+    Under replace-one, the loss is at most ε at half of the rate (docs/PAPERS.md).
     """
     assert worst_partition(independent, n_trees, most, "add-remove", 0.7) == pytest.approx(0.7, rel=1e-9)
     assert worst_partition(independent, n_trees, most, "replace-one", 0.35) <= 0.7 * (1 + 1e-9)

@@ -1,16 +1,17 @@
-"""Our exact samplers against the samplers of OpenDP, an independent and reviewed library. Both must have the same law.
+"""Our exact samplers against the samplers of OpenDP, an independent and reviewed library: the laws must be equal.
 
-Draws come from the system's entropy on both sides, so a correct sampler fails sometimes. There are 15 comparisons. Each
-is a chi-square test of two samples that fails at p < 1e-9, in cells where at least 200 draws are expected. So the whole
-file raises a false alarm once in 60 million runs. The law of the statistic is only approximately a chi-square law; even
-with a wide margin for this error, a false alarm occurs less than once in a million runs. Each comparison must also
-detect a wrong parameter: noise with a scale that is 10 % too small, or labels at a rate that is 20 % too high. By the
-law of the statistic, a correct test misses a wrong parameter less than once in 10^14 runs.
+Both libraries draw from the entropy of the system, so a correct sampler fails sometimes. There are 15 comparisons. Each
+is a chi-square test of two samples, in cells where at least 200 draws are expected, and fails at p < 1e-9. So the whole
+file fails by chance once in 60 million runs. The law of the statistic is only approximately a chi-square law, but even
+with a wide margin for this error, it fails by chance less than once in a million runs. Each comparison must also detect
+a wrong parameter: noise with a scale that is 10 % too small, or labels at a rate that is 20 % too high. The probability
+that a comparison misses a wrong parameter is below 10^-14.
 
-OpenDP's parameters: `scale` is 1/rate, and Laplace noise on integers is discrete. The noisy maximum takes scores in the
-L∞ metric. With exponential noise for pure privacy (`max_divergence`), it is permute-and-flip; with Gumbel noise for
-`zero_concentrated_divergence`, it is the exponential mechanism. The ε for this metric is 2 · scale⁻¹ if scores may move
-both ways, and scale⁻¹ if scores are monotonic. One more row only raises counts, so the ε of dpforest is the rate.
+In OpenDP, `scale` is 1/rate, and Laplace noise on integers is discrete. OpenDP's noisy maximum takes scores in the L∞
+metric. With exponential noise (`max_divergence`), it is permute-and-flip. With Gumbel noise
+(`zero_concentrated_divergence`), it is the exponential mechanism. Its ε is 2 / scale if one row may raise some scores
+and lower others, and 1 / scale if scores are monotonic. In dpforest, one more row only raises counts, so its ε is the
+rate.
 """
 
 from collections.abc import Callable
@@ -30,7 +31,7 @@ from tests.conftest import every, some
 dp.enable_features("contrib")
 
 LEAST, FULL = 1e-9, 200
-# Numbers of draws: dpforest draws fast, and OpenDP draws labels one at a time.
+# Numbers of draws. OpenDP has fewer draws of labels, because it draws them one at a time.
 OURS, NOISE, LABELS = 300_000, 100_000, 20_000
 SCORES = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
 COUNTS = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
@@ -58,7 +59,7 @@ def p_value(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def assert_same_law(draw: Callable[[Fraction], np.ndarray], exact: Fraction, theirs: np.ndarray, wrong: Fraction):
-    """Check that draws at the right parameter follow the law of OpenDP's, and that the test detects a wrong one."""
+    """Check that our draws have the law of OpenDP's draws, and that the test detects draws at a wrong parameter."""
     assert p_value(draw(exact), theirs) > LEAST
     assert p_value(draw(exact * wrong), theirs) < LEAST, "this comparison would not notice a wrong rate"
 
@@ -94,9 +95,9 @@ def test_labels_have_the_law_of_opendps_noisy_maximum(leaf_and_rate, mechanism):
 
 @pytest.mark.parametrize("rate", [Fraction(1, 8), pytest.param(Fraction(1, 500), marks=pytest.mark.slow)], ids=str)
 def test_choices_of_splits_have_the_law_of_opendp(rate):
-    """Choices of splits agree for negative scores that are far apart.
+    """Choices of splits have the same law, for negative scores that are far apart.
 
-    OpenDP has no excluded candidates, so it gets only the allowed candidates.
+    OpenDP cannot exclude candidates, so it gets only the allowed candidates.
     """
     scores = np.rint(np.array([-10, 7, -3, -6, 0, -18]) / float(8 * rate)).astype(np.int64)
     allowed = np.array([True, False, True, True, True, True])

@@ -40,15 +40,15 @@ EPSILONS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10)
 
 
 def test_true_losses_with_the_cap_match_the_papers_under_add_remove():
-    """True losses with the cap match docs/PAPERS.md under add-remove."""
+    """Under add-remove, the true losses of the published mechanism, whose exponent is capped, match docs/PAPERS.md."""
     expected = [0.497, 2.44, 4.72, 8.93, 14.6, 22.7, 42.6, 29.4, 49.3, 49.3]
     np.testing.assert_allclose([true_loss(CLAMPED, e) for e in EPSILONS], expected, rtol=4e-3)
 
 
 def test_true_losses_with_the_cap_match_the_papers_under_replace_one():
-    """If both rows of a replacement are in one leaf, true losses with the cap match docs/PAPERS.md.
+    """Under replace-one within a leaf, the true losses of the mechanism with the capped exponent match docs/PAPERS.md.
 
-    At ε = 5 and 10, the change of the counts (N+1, N) to (N, N+1) costs the whole cap of 50.
+    At ε = 5 and 10, the change of the counts (N+1, N) to (N, N+1) costs 50, which is the cap.
     """
     losses = [true_loss(CLAMPED, e, neighbors="replace-one", one_leaf=True) for e in EPSILONS]
     np.testing.assert_allclose(losses, [0.990, 4.75, 8.99, 16.2, 27.5, 40.0, 49.3, 49.3, 50, 50], rtol=3e-3)
@@ -68,7 +68,7 @@ def test_a_row_that_changes_leaf_costs_two_changes():
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 5.0])
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_true_loss_and_delta_match_an_enumeration(neighbors, epsilon, n_classes, most):
-    """Loss and δ equal the worst over all leaves with counts up to `most`, where the exponent reaches its cap."""
+    """Loss and δ equal the largest values over all leaves with counts up to `most`, where the exponent is capped."""
     leaves = list(itertools.product(range(most + 1), repeat=n_classes))
     leaves = np.array([leaf for leaf in leaves if leaf[0] == max(leaf)])
     worst, delta = 0.0, 0.0
@@ -216,7 +216,7 @@ def test_reasons_state_the_proved_loss_and_the_claim():
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.fractions(Fraction(1, 1000), 100), st.integers(1, 1000), st.sampled_from(["add-remove", "replace-one"]))
 def test_ideal_figures_are_never_too_small(epsilon, n_trees, neighbors):
-    """The loss for ideal real numbers is marked as such, and is at least the sum of the losses of the leaves."""
+    """The certificate marks the loss for ideal real numbers, and this loss is at least the sum over all leaves."""
     why = reasons_for("continuous-laplace", "shared", neighbors, n_trees, epsilon, share=n_trees)[1]
     ideal = re.fullmatch(
         r"In ideal real numbers the loss would be at most ([^,;]*)(, not ε = \S+)?; for the floating point that is "
@@ -255,10 +255,9 @@ PUBLISHED = [
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("epsilon", [0.1, 4.0])
 def test_no_forest_as_published_promises_a_finite_loss(kind, parameters, neighbors, epsilon):
-    """No published forest states a finite loss.
+    """No published forest states a finite loss, because it draws noise in floating point, for which nothing is proved.
 
-    Published forests draw noise in floating point, for which nothing is proved. Losses for ideal real numbers are
-    marked.
+    The certificate may state a loss for ideal real numbers, and marks it as such.
     """
     domain = load_dataset("car").domain
     forest = kind(mode="as_published", epsilon=epsilon, neighbors=neighbors, **parameters)

@@ -1,4 +1,7 @@
-"""Tests that releases draw fresh entropy that nothing can replay, and that demonstrations draw by key, not position."""
+"""Tests that releases draw fresh entropy that nothing can replay.
+
+Demonstrations, which have a seed, compute each draw from the seed and a key, not from the number of earlier draws.
+"""
 
 import copy
 import os
@@ -78,7 +81,7 @@ def test_demo_words_are_keyed_uniform_and_independent_between_streams_and_seeds(
     ]
     for words in streams:
         bits = (words[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
-        assert abs(bits.mean(axis=0) - 0.5).max() < 0.0125  # 5 standard deviations; the draws are fixed
+        assert abs(bits.mean(axis=0) - 0.5).max() < 0.0125  # 5 standard deviations; the draws have a fixed seed
     for i, words in enumerate(streams):
         for others in streams[:i]:
             agree = np.unpackbits((words ^ others).view(np.uint8)).mean()

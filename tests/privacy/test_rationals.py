@@ -63,9 +63,9 @@ def test_extreme_and_invalid_numbers_are_rounded_up_or_refused():
 
 
 def test_no_epsilon_in_the_engine_is_formatted_by_rounding_to_the_nearest():
-    """The engine formats an ε or a δ by `text_up`, not to the nearest.
+    """The engine formats each ε and δ by `text_up`, which rounds up, not to the nearest number.
 
-    Plotted ticks and errors of the audit are exempt.
+    Ticks of charts and the error probabilities of the audit are exempt.
     """
     home = Path(dpforest.__file__).parent
     rounded = re.compile(r"""[εδ] = \{[^}]*:\.?\d*[gf]\}|f"\{[^}]*(epsilon|spent)[^}]*:\.?\d*[gf]\}""")

@@ -1,4 +1,4 @@
-"""Noisy tables within a query budget, and repeated assignments of rows."""
+"""Noisy tables that a query budget pays for, and repeated assignments of rows to parts."""
 
 import itertools
 from fractions import Fraction
@@ -19,15 +19,15 @@ JIT = not numba.config.DISABLE_JIT
 
 
 def test_the_noise_scale_of_a_noisy_table_is_sensitivity_over_the_price_of_one_answer():
-    """Both sources draw Laplace noise of scale sensitivity / ε.
+    """The secret source and the demonstration source draw Laplace noise of scale sensitivity / ε.
 
-    Draws are fixed or seeded; twelve comparisons at 1e-7.
+    The draws have fixed seeds. There are twelve comparisons at p < 1e-7 each.
     """
     n = 20_000 if JIT else 1_500
     table = np.tile([[0, 5, 1_000_000]], (n, 1))
     for sensitivity, each, sources in [
         (1, Fraction(1, 2), (FixedWords(), DemoSource(4))),
-        (700, Fraction(7), (FixedWords(), DemoSource(4))),  # weights in 1/1024, which have coarser noise
+        (700, Fraction(7), (FixedWords(), DemoSource(4))),  # weights are multiples of 1/1024
         (3, Fraction(30), (FixedWords(), DemoSource(4))),
     ]:
         for source in sources:
@@ -36,11 +36,11 @@ def test_the_noise_scale_of_a_noisy_table_is_sensitivity_over_the_price_of_one_a
             for column in (noisy - table).T:
                 assert noise_p_value(column, float(sensitivity / each)) > 1e-7
     small = noisy_table(np.zeros((500, 1), np.int64), 1, QueryBudget(Fraction(1, 10), 1), FixedWords())
-    assert small.min() < 0  # counts are not clamped
+    assert small.min() < 0  # negative noisy counts are not clamped to 0
 
 
 def test_a_noisy_table_loses_the_charged_amount():
-    """The charged loss covers every change of cells within the sensitivity, rounding included."""
+    """The charge covers every change of cells within the sensitivity, although the noise scale is rounded."""
     for sensitivity in (1, 3, 1_024):
         for each in (Fraction(1, 3), Fraction(10**9 + 7, 10**10), Fraction(12)):
             scale = round_up(sensitivity / each)
@@ -81,7 +81,10 @@ def test_tables_of_a_demonstration_draw_by_their_key_and_cell():
 
 
 def test_rows_are_shared_out_afresh_for_every_key():
-    """Assignments at different keys are independent: pairs of parts are equally frequent, 6 comparisons at p < 1e-7."""
+    """Assignments at different keys are independent: all pairs of parts are equally frequent.
+
+    There are six comparisons at p < 1e-7 each.
+    """
     n, source = 60_000, DemoSource(8)
     draws = [assign_rows(n, 5, source, key=key) for key in (0, 1, 2, 700)]
     assert np.array_equal(draws[0], assign_rows(n, 5, source))

@@ -1,7 +1,8 @@
-"""Tests that exact samplers follow their laws, take only integers and never overflow; simulators follow them by key.
+"""Tests that exact samplers follow their laws, take only integers and never overflow.
 
-Draws come from fixed words, so a chi-square test here passes always or never. The one test on the system's entropy
-makes 12 comparisons at p < 1e-8 each: it raises a false alarm once in eight million runs.
+The faster simulators, which draw by key, follow the same laws. Draws come from fixed random words, so a chi-square test
+passes always or never. A single test uses the entropy of the system. It makes 12 comparisons at p < 1e-8 each, so it
+fails by chance once in eight million runs.
 """
 
 import re
@@ -33,7 +34,7 @@ AWKWARD = Fraction(4_294_967_291, 4_294_967_279)  # two primes just below 2**32
 
 
 class FixedWords(SecretSource):
-    """Source of words from a seed instead of the system."""
+    """Source of random words from a seed, in place of the secret source."""
 
     __slots__ = ("_rng",)
 
@@ -57,7 +58,7 @@ class StuckWords(SecretSource):
 
 
 def p_value(observed, probabilities):
-    """Return the p-value of a chi-square test of counts against a law; rare cells are pooled."""
+    """Return the p-value of a chi-square test of counts against a law. Cells with small probability are joined."""
     expected = np.asarray(probabilities) * observed.sum()
     rare = expected < 10
     observed = np.append(observed[~rare], observed[rare].sum())
@@ -111,7 +112,7 @@ def test_the_compiled_samplers_contain_no_float():
         for signature in signatures:
             arguments = signature.args if hasattr(signature, "args") else signature
             assert all(integers_only(kind) for kind in arguments), (name, signature)
-            fresh = numba.njit(kernel.py_func)  # a kernel loaded from the cache does not know its types
+            fresh = numba.njit(kernel.py_func)  # compile again, because a kernel from the cache lacks its types
             fresh.compile(tuple(arguments))
             overload = fresh.overloads[tuple(arguments)]
             assert integers_only(overload.signature.return_type), name
@@ -142,7 +143,7 @@ def test_bernoulli_decides_by_the_binary_digits_of_its_probability(p, q):
         tape[0] = lane
         hit, at = samplers.bernoulli(tape, 0, p, q)
         if lane == digit:
-            assert at > 1  # undecided: the sampler reads the next 16 digits
+            assert at > 1  # the first lane does not decide, so the sampler must read the next 16 digits
         else:
             assert at == 1 and hit == (lane < digit)
 
@@ -241,7 +242,7 @@ def test_labels_read_from_noisy_counts_follow_their_law():
 
 
 def test_results_do_not_depend_on_where_the_tape_ends(monkeypatch):
-    """A tape that ends within a row is replayed, not redrawn: short tapes return the results of one long tape."""
+    """If a tape ends within a row, its lanes are read again, not redrawn. So short tapes return the same results."""
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 30, (120, 3))
 
@@ -276,7 +277,7 @@ def test_results_do_not_depend_on_where_the_tape_ends(monkeypatch):
 
 
 def test_nothing_overflows_at_the_limits():
-    """Nothing overflows at the limits. Without the compiler numpy warns of overflows, and warnings are errors here."""
+    """No integer overflows at the limits. Without the compiler, numpy would warn, and warnings are errors here."""
     counts = np.tile((0, 2**31 - 1, 0), (200, 1))
     largest, near_one = Fraction(2**32 - 1), Fraction(2**32 - 1, 2**32 - 2)
     for rate in (largest, near_one, 1 / largest, TENTH):
@@ -377,7 +378,7 @@ def test_counts_of_one_leaf_change_no_draw_of_another_leaf(simulate, n_classes):
     changed[123] = 1000 * np.arange(n_classes)
     others = np.arange(400) != 123
     np.testing.assert_array_equal(simulate(changed, 7)[others], everyone[others])
-    # The results of leaves do not depend on the number of leaves.
+    # The result of a leaf does not depend on the number of leaves.
     np.testing.assert_array_equal(simulate(counts[:50], 7), everyone[:50])
     assert (simulate(counts, 8) != everyone).any()
 

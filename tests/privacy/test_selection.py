@@ -1,7 +1,7 @@
 """Choices of splits: exact draws against their law, the effect of one row on the law, and limits of integers.
 
-Draws come from fixed words, so a chi-square test here passes always or never. The one test on the system's entropy
-makes 4 comparisons at p < 1e-7 each: it raises a false alarm once in two million runs.
+Draws come from fixed random words, so a chi-square test passes always or never. A single test uses the entropy of the
+system. It makes 4 comparisons at p < 1e-7 each, so it fails by chance once in two million runs.
 """
 
 import itertools
@@ -36,7 +36,7 @@ ALLOWED = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [1, 1, 1, 1, 0], [1, 1, 1,
 
 
 def assert_follows(chosen: np.ndarray, pmf: np.ndarray, least: float = 1e-7) -> None:
-    """Check that choices, cyclic over the nodes of the table above, follow the law of each node."""
+    """Check that choices follow the law of their node. The choices are of node 0, 1, 2, ..., 0, 1, 2, ... in turn."""
     for node, probabilities in enumerate(pmf):
         observed = np.bincount(chosen[node :: len(pmf)], minlength=len(probabilities))
         assert (observed[probabilities == 0] == 0).all()
@@ -109,7 +109,7 @@ def test_draws_do_not_depend_on_where_the_tape_ends(monkeypatch):
 
 
 def test_a_clear_winner_among_the_most_candidates_is_drawn():
-    """The slowest draw finds its clear winner, although each proposal hits it with probability 1/16,384."""
+    """The slowest draw returns the clear winner, although each proposal is the winner with probability 1/16,384."""
     n = MAX_CANDIDATES if JIT else 512
     scores = np.full((8, n), -(10**9))
     scores[np.arange(8), np.arange(8) * (n // 8)] = 0
@@ -134,7 +134,7 @@ def test_invalid_questions_are_refused():
 @pytest.mark.skipif(not JIT, reason="needs the compiler")
 def test_no_float_in_the_compiled_sampler():
     draw_choices(SCORES, ALLOWED, Fraction(1, 10), FixedWords())
-    fresh = numba.njit(selection._choose_kernel.py_func)  # a kernel loaded from the cache does not know its types
+    fresh = numba.njit(selection._choose_kernel.py_func)  # compile again, as a kernel from the cache lacks its types
     whole = types.Array(types.int64, 2, "C")
     signature = (
         types.Array(types.uint16, 1, "C"),
@@ -179,7 +179,7 @@ def test_scores_of_one_node_change_no_draw_of_another_node():
 
 
 def test_levels_of_a_demonstration_draw_independently():
-    """Draws at different keys (levels and trees) are independent: joint law of 2,000 draws at neighboring keys."""
+    """Draws at different keys (levels and trees) are independent, by the joint law of draws at successive keys."""
     scores, allowed = np.zeros((1, 4), np.int64), np.ones((1, 4), bool)
     draws = np.array([simulate_choices(scores, allowed, 1.0, 3, key=key)[0] for key in range(2_000)])
     assert p_value(np.bincount(4 * draws[::2] + draws[1::2], minlength=16), np.full(16, 1 / 16)) > 1e-7
@@ -191,8 +191,8 @@ def test_levels_of_a_demonstration_draw_independently():
 def test_coarse_scores_keep_their_order_and_their_interval():
     """Rounding to the grid keeps the order of scores.
 
-    If all scores change within an interval [a, a + s], their rounded values change within an interval of the returned
-    width, at every place of the grid.
+    If the changes of all scores lie in an interval [a, a + s], then the changes of the rounded scores lie in an
+    interval of the returned width, wherever the scores are on the grid.
     """
     for s in (1, 8_191, 8_192, 8_193, 16_383, 16_384, 16_385, 40_961, 100_001):
         step = 2 ** max(0, s.bit_length() - 13)
@@ -207,7 +207,7 @@ def test_coarse_scores_keep_their_order_and_their_interval():
 
 @pytest.mark.parametrize("s", [1, 7, 1_024, 2_049, 8_191, 8_192, 23_456, 2**20, 2**31 - 1, 2**40 + 12_345])
 def test_the_rate_is_paid_for(s):
-    """The rate never exceeds the charge on the grid in use, and spends nearly all of it."""
+    """With scores rounded to the grid, a draw never costs more than its charge, and costs nearly all of it."""
     _, width = coarsened(np.zeros((1, 1), np.int64), s)
     for each in (
         Fraction(1, 10**7),
@@ -223,7 +223,7 @@ def test_the_rate_is_paid_for(s):
         if rate < Fraction(1, 8):
             assert each / width - rate <= max(Fraction(1, 2**32 - 1), each / width / 10**6)
         step = Fraction(2 ** max(0, s.bit_length() - 13))
-        # the grid wastes at most a thousandth of the budget
+        # Rounding to the grid wastes at most a thousandth of the budget.
         assert width * step <= s * Fraction(1_001, 1_000) or s < 2**13
 
 
@@ -254,7 +254,7 @@ def test_a_choice_is_made_at_the_coarse_scores_and_the_rate_paid_for(source, s):
 
 
 def largest_spreads() -> list[tuple[int, int]]:
-    """Return (sensitivity, largest difference of scores) of every criterion at its smallest and largest tables."""
+    """Return (sensitivity, largest difference of scores) of every criterion on the smallest and largest tables."""
     candidates = public_candidates(public_domain(2), 2)
     spreads = []
     for criterion, n in itertools.product(CRITERIA, (2, 3, 100, 65_536, MAX_BOUND)):
@@ -278,7 +278,7 @@ def test_no_budget_and_no_table_is_too_large_for_exact_draws():
         coarse, width = coarsened(np.array([[0, -spread, -spread // 2]]), s)
         for each in (Fraction(1, 10**4) / 15_000, Fraction(1, 10**4), Fraction(1, 97), Fraction(1), Fraction(10**4)):
             rate = rate_of(each, width)
-            # A wider margin than `draw_choices` requires: scores of 50 classes, rounding, and normalized scores.
+            # This is wider than `draw_choices` requires: it covers 50 classes, rounding, and normalized scores.
             assert 4 * spread * max(rate.numerator, 1) // 2 ** max(0, s.bit_length() - 13) < 2**63
             assert 0 <= draw_choices(coarse, allowed, rate, FixedWords())[0] <= 2
 
@@ -298,9 +298,9 @@ def every_table(n_kinds: int, most: int) -> np.ndarray:
     "criterion, n_classes, most", [*[(c, 2, 5) for c in CRITERIA], *[(c, 3, 3) for c in CRITERIA[1:]]]
 )
 def test_one_row_changes_the_law_over_all_small_tables_by_at_most_its_charge(criterion, n_classes, most):
-    """Over all tables with two attributes of two values, one row changes the law of a choice by at most its charge.
+    """On each small table of two attributes with two values, a row changes the law of a choice by at most its charge.
 
-    The test adds every row to every table, and replaces every row within the node.
+    The test adds every possible row to every table, and replaces every row by every other row of the node.
     """
     kinds = [(a, b, y) for a in range(2) for b in range(2) for y in range(n_classes)]
     bins = np.zeros((len(kinds), 4, n_classes), np.int64)
@@ -327,9 +327,10 @@ def test_one_row_changes_the_law_over_all_small_tables_by_at_most_its_charge(cri
 
 
 def random_neighbors(criterion: str, trials: int, seed: int):
-    """Return candidates, three histograms of random tables on two nodes, the number of rows, and the largest weight.
+    """Return candidates, three histograms for each random table, the number of rows, and the largest weight.
 
-    The first table has all rows. The second table lacks the first row, and the third has another row in its place.
+    The histograms are on two nodes. The first one is of all rows, the second lacks one row, and the third has another
+    row in place of this row.
     """
     rng = np.random.default_rng(seed)
     domain = public_domain(None, 2, 3, None)
@@ -360,9 +361,9 @@ def random_neighbors(criterion: str, trials: int, seed: int):
 def test_two_nodes_of_a_level_lose_the_charged_amount(criterion):
     """One row changes the law of choices in two nodes of a level by at most its charge.
 
-    For each criterion, the test draws 20,000 pairs of random tables with integer weights. Some candidates are decided.
-    Removing a row costs at most epsilon_each in all nodes together. Replacing a row costs at most twice as much, also
-    if the new row is in another node.
+    For each criterion, the test draws 20,000 pairs of random tables with integer weights. Some candidates are not
+    allowed. Removing a row costs at most epsilon_each in all nodes together. Replacing a row costs at most twice as
+    much, even if the new row is in another node.
     """
     trials, batches = (1_000, 20) if JIT else (60, 4)
     rng = np.random.default_rng(9)
@@ -381,7 +382,7 @@ def test_two_nodes_of_a_level_lose_the_charged_amount(criterion):
             logs.append(np.log(np.where(allowed, pmf, 1)))
         for what, other in (("removed", 1), ("replaced", 2)):
             ratio = (logs[0] - logs[other]).reshape(trials, 2, -1)
-            # The worst pair of choices in both nodes, in each direction.
+            # The largest loss over all choices in the two nodes, in each direction.
             joint = np.maximum(ratio.max(axis=2).sum(axis=1), (-ratio).max(axis=2).sum(axis=1))
             worst[what] = max(worst[what], joint.max() / float(each))
     assert worst["removed"] <= 1 + 1e-9 and worst["replaced"] <= 2 + 1e-9
@@ -389,10 +390,10 @@ def test_two_nodes_of_a_level_lose_the_charged_amount(criterion):
 
 
 def near_worst(n: int, extra: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return histograms of a node without and with a row.
+    """Return the histograms of a node without one row, and with this row.
 
-    The first test puts the row into the same child as all other rows. Each of the `extra` tests puts it into a child
-    that has no other row.
+    The first test sends this row to the same child as all other rows. Each of the `extra` tests sends it to a child
+    without other rows.
     """
     before, after = np.zeros((2, 1, 2 * (1 + extra), 2), np.int64)
     before[0, ::2, 0] = n - 1
@@ -419,7 +420,7 @@ def test_the_bound_is_nearly_attained_so_a_larger_rate_would_be_caught(criterion
 
 
 def test_half_of_the_usual_price_needs_scores_that_move_one_way():
-    """If a row may raise one score and lower another by s, the rate of monotonic scores costs twice epsilon_each."""
+    """The rate for monotonic scores would cost 2 epsilon_each if a row could raise one score and lower another."""
     s, each = 1_000, Fraction(1)
     before, after = np.array([[0, *[0] * 500]]), np.array([[-s, *[s] * 500]])
     pmf = [np.log(choice_pmf(x, np.ones(x.shape, bool), float(rate_of(each, s)))) for x in (before, after)]

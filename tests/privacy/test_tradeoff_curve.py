@@ -30,7 +30,7 @@ LEDGERS = [
     ((Fraction(1, 50), 1), (Fraction(3, 20), 1), (Fraction(83, 1600), 16)),
     ((Fraction(40), 2), (Fraction(1, 10), 30)),
 ]
-# These steps have more sums of losses than are kept exactly.
+# These steps have more different sums of losses than the module keeps exactly.
 ON_A_GRID = ((Fraction(1, 40), 40), (Fraction(1, 17), 20), (Fraction(1, 150), 60))
 
 
@@ -39,7 +39,7 @@ def equal_trees(epsilon: int, trees: int) -> TradeoffCurve:
 
 
 def exact_law(steps) -> list[tuple[Decimal, Decimal]]:
-    """Return the sums of losses and their probabilities under the table with the row, in 60 digits."""
+    """Return all sums of losses, and their probabilities if the row is in the table, in 60 digits."""
     laws = [
         [
             (
@@ -92,7 +92,7 @@ def test_curves_of_default_forests_on_adult_match_golden_values(estimator, succe
     assert certificate.steps == steps_of(ledger) and certificate.tradeoff.total == ledger.spent == 1
     game = DistinguishingGame(guarantee_of(certificate))
     assert game.success() == certificate.tradeoff.success() == pytest.approx(success, abs=5e-4)
-    assert game.posterior(0.5)[1] == pytest.approx(math.e / (1 + math.e))  # the bound on beliefs is still that of ε
+    assert game.posterior(0.5)[1] == pytest.approx(math.e / (1 + math.e))  # the bound on beliefs follows from ε alone
 
 
 @pytest.mark.parametrize("steps", LEDGERS)
@@ -160,7 +160,10 @@ def test_one_step_over_several_changes_is_the_known_bound(epsilon, changes):
 
 @pytest.mark.parametrize("changes", [2, 5])
 def test_many_steps_over_several_changes_lie_between_two_bounds(changes):
-    """The bound is between what geometric noise on a count reveals and the iterated curve of one change."""
+    """If a person changes several rows, the bound lies between an attack on a noisy count and a simpler bound.
+
+    The attack is on geometric noise, and the simpler bound repeats the curve of one change.
+    """
     steps, wins = ((Fraction(1, 20), 20),), np.arange(-400, 401)
     curve, once = TradeoffCurve(steps, changes=changes), TradeoffCurve(steps)
     again = reduce(lambda rate, _: once.hits(rate), range(changes), RATES)
@@ -191,7 +194,7 @@ def test_steps_follow_from_the_entries_of_a_ledger():
 
 @pytest.mark.parametrize("trees, composition, steps", [(5, "sequential", 5), (5, "parallel", 1), (1, "sequential", 1)])
 def test_parts_count_as_one_step_of_a_tree(trees, composition, steps):
-    """A row may be in different parts of different trees, so one part's costs, summed over trees, are no bound."""
+    """A row may be in different parts of different trees. So the costs of one part, summed over trees, are no bound."""
     ledger = Ledger(1)
     turns = steps
     ledger.charge("splits", "exponential", 2, Fraction(1, 8 * turns), 4 * turns, "sequential", part=STRUCTURE)
@@ -217,7 +220,7 @@ def test_gaussian_noise_and_steps_add_up_in_sequence():
     wins = np.arange(11)
     p, loss = binom.pmf(wins, 10, 1 / (1 + math.exp(-0.1))), 0.1 * (2 * wins - 10)
     z = np.linspace(-9, 10, 200_001)
-    loss_of_z = loss[:, None] + mu * z - mu**2 / 2  # the log-ratio of N(μ, 1) to N(0, 1) at z, and that of the steps
+    loss_of_z = loss[:, None] + mu * z - mu**2 / 2  # loss of the steps, plus the log-ratio of N(μ, 1) to N(0, 1) at z
     for epsilon in (0.0, 0.5, 2.0):
         beyond = p @ -np.expm1(np.minimum(epsilon - loss_of_z, 0))
         exact = np.trapezoid(beyond * norm.pdf(z, mu), z)
@@ -246,7 +249,10 @@ def test_curves_hold_at_the_least_and_the_largest_losses():
 
 @pytest.mark.parametrize("epsilon, trees", [(1, 10), (4, 10), (4, 40)])
 def test_attacks_on_real_draws_reach_the_curve_and_do_not_beat_it(epsilon, trees):
-    """The best test on noisy counts of 0 and of 1: each comparison fails by chance once in 10^7 runs."""
+    """The best test of a noisy count, whether the true count is 0 or 1, reaches the curve, but does not exceed it.
+
+    Each comparison fails by chance once in 10^7 runs.
+    """
     curve, n = equal_trees(epsilon, trees), 200_000
     with_row, without = (
         (2 * (draw_noisy_counts(np.full((n, trees), true), Fraction(trees, epsilon), SecretSource()) >= 1) - 1).sum(

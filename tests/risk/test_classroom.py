@@ -1,4 +1,4 @@
-"""The made-up class of students: its seats, what exact counts reveal, and what noise protects."""
+"""The made-up school class: the division of students among trees, what counts reveal, and what noise protects."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_ten_exact_trees_are_the_table_itself(which):
 
 
 def test_undecided_students_count_half():
-    """Three trees do not distinguish some students. An inexact solver would count them as right or as wrong."""
+    """Students that three trees cannot distinguish count as half right, whatever the solver returns for them."""
     assert [(classroom.marks(3, None, which) == 0.5).sum() for which in range(4)] == [2, 0, 2, 4]
 
 
@@ -54,7 +54,7 @@ def test_noise_keeps_the_attacker_below_the_limit():
 
 
 def test_trees_share_epsilon():
-    """Ten trees have the noise of one tree at a tenth of ε."""
+    """Ten trees that share ε have the same noise as one tree at a tenth of ε."""
     assert classroom.spec_of(10).leaf_rate(1) == pytest.approx(classroom.spec_of(1).leaf_rate(1) / 10)
     spread = [np.std(published(secrets(0), trees, 1.0, 5) - published(secrets(0), trees, None, 0)) for trees in (1, 10)]
     assert spread[1] > 4 * spread[0]

@@ -1,4 +1,4 @@
-"""Bounds of a Gaussian guarantee: tighter than those of its (ε, δ), and never below what tests attain."""
+"""Bounds of a Gaussian guarantee: they are tighter than those of its (ε, δ), and never below what attacks attain."""
 
 import math
 from fractions import Fraction
@@ -62,7 +62,7 @@ def test_the_curve_allows_no_more_hits_than_each_of_its_epsilons(mu):
 
 
 def test_a_belief_exceeds_its_bound_at_most_at_the_failure_rate():
-    """On the worst pair of laws, beliefs exceed their bound in at most the stated share of releases (exact)."""
+    """On the worst pair of laws, the exact share of releases in which a belief exceeds its bound is as stated."""
     game, failure = DistinguishingGame(gaussian(0.5)), 1e-4
     weaker = DistinguishingGame(Guarantee(game.guarantee.epsilon, 1e-6))
     low, high = game.posterior(0.5, failure=failure)
@@ -107,7 +107,7 @@ def test_the_guarantee_of_a_gaussian_certificate(certified):
 
 
 def test_the_points_draw_the_curve():
-    """Chords between the points are below the concave curve by less than 0.002."""
+    """Straight lines between the points lie below the concave curve by less than 0.002."""
     points = DistinguishingGame(gaussian(1.0)).kinks()
     assert points[[0, -1]].tolist() == [0, 1]
     rate = ndtr(np.linspace(-5, 5, 5000))

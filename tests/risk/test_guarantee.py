@@ -1,4 +1,4 @@
-"""Guarantees of a certificate, and the questions that they apply to."""
+"""The guarantees of a certificate, and the questions about risk to which each applies."""
 
 import math
 from fractions import Fraction
@@ -33,7 +33,7 @@ def test_only_certified_forests_have_a_guarantee():
     ledger.charge("labels", "permute-and-flip", 1, "1/4", 1, "parallel")
     ledger.close()
     held = certify(ledger, mechanism="m")
-    half = Fraction(1, 2)  # the spent loss, not the budget
+    half = Fraction(1, 2)  # the guarantee uses the spent loss, not the budget
     assert guarantee_of(held) == Guarantee(half, 0, "replace-one", steps=((half, 1),))
     broken = certify(ledger, mechanism="m", reasons=["bounds read from the data"])
     assert guarantee_of(broken).kind == "none"

@@ -1,6 +1,7 @@
-"""The membership attack: closed forms and enumeration confirm its exact success, and its guesses reach this success.
+"""The membership attack, which guesses whether a record was in the table of a release.
 
-Statistical tests raise a false alarm with a probability below 1e-6 each.
+Closed forms and enumeration confirm its exact success, and its simulated guesses reach this success. Each statistical
+test fails by chance with a probability below 1e-6.
 """
 
 import itertools
@@ -73,7 +74,7 @@ def record_of(estimator, labels, n_classes: int = 2, row: int = 0) -> Record:
 
 
 def last_estimate(record: Record, trials: int = 40_000, seed: int = 1):
-    """Return the last estimate from `trials` guesses."""
+    """Attack the record with `trials` guesses, and return the last estimate of the success."""
     looks = [look for _, look in exact_attack(record, seed=seed, seconds=math.inf, most=trials) if look]
     assert looks[-1].trials == trials
     return looks[-1]
@@ -87,7 +88,7 @@ def last_look(work):
 
 
 def test_the_limit_is_that_of_randomized_response():
-    # A coin that is right with odds e^ε : 1 is ε-private, and its answer is the best guess.
+    # A random answer that is right with odds e^ε : 1 is ε-private, and the best guess repeats the answer.
     assert most_success(math.log(3)) == pytest.approx(0.75)
     assert most_success(1e-9) == pytest.approx(0.5) and most_success(math.inf) == 1
 
@@ -96,7 +97,7 @@ def test_intervals_enclose_and_hold_at_once():
     look = estimate(1000, 700)
     assert look.share == 0.7 and look.low < 0.7 < look.high
     assert estimate(20, 20).high == 1 and estimate(20, 0).low == 0
-    # Each end of an interval fails with probability below 1 % / (2 looks).
+    # Each end of an interval is wrong with probability below 1 % / (2 × number of looks).
     assert binom.sf(699, 1000, look.low) == pytest.approx(0.01 / (2 * (len(LOOKS) + 1)), rel=1e-6)
 
 
@@ -143,8 +144,7 @@ def test_composition_of_certain_things():
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_permute_and_flip_at_a_tie(epsilon):
-    # In a tie, each label has probability 1/2. With one more row, a release has the wrong label with probability e^-ε /
-    # 2.
+    # In a tie, each label has probability 1/2. With one more row, the other label has probability e^-ε / 2.
     forest = MajorityLabelForestClassifier(epsilon=epsilon, n_estimators=1, max_depth=1, **PUBLIC)
     record = record_of(forest, [0, 0, 1])
     assert best_success(record) == pytest.approx(0.5 + (1 - math.exp(-epsilon)) / 4)
@@ -162,7 +162,7 @@ def test_one_noisy_count_reveals_as_much_as_allowed(epsilon):
 
 @pytest.mark.parametrize("n_trees", [1, 2, 5, 12])
 def test_many_noisy_counts_match_the_binomial_law(n_trees):
-    # Each tree votes yes with odds e^κ : 1, κ = ε / trees; their majority is the best guess.
+    # Each tree votes yes with odds e^κ : 1, where κ = ε / trees. The majority of the trees is the best guess.
     forest = RandomDecisionForestClassifier(epsilon=2.0, n_estimators=n_trees, max_depth=2, **PUBLIC)
     yes, k = most_success(2.0 / n_trees), np.arange(n_trees + 1)
     exact = np.maximum(binom.pmf(k, n_trees, yes), binom.pmf(k, n_trees, 1 - yes)).sum() / 2
@@ -193,14 +193,14 @@ def test_replace_one_compares_two_labels_at_half_the_rate():
     forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=1, max_depth=1, neighbors="replace-one")
     record = record_of(forest, [0])
     assert record.stand_in == 1 and record.rate == pytest.approx(0.5)
-    # the record is alone in its leaf, with counts (1, 0) or (0, 1), at rate 1/2
+    # The record is alone in its leaf, whose counts are (1, 0) or (0, 1), and the rate is 1/2.
     assert best_success(record) == pytest.approx(0.5 + (1 - math.exp(-0.5)) / 2)
 
 
 def test_a_row_dropped_by_blocks_cannot_be_detected():
     settings = {"epsilon": 3.0, "max_depth": 0, "mode": "as_published"}
     forest = MajorityLabelForestClassifier(n_estimators=4, **settings)
-    # 7 rows in 4 blocks of one: with probability 3/7 the record is in no block; otherwise it is alone in its block.
+    # Seven rows fill four blocks of one row. With probability 3/7, the record is in no block; otherwise it is alone.
     alone = best_success(record_of(MajorityLabelForestClassifier(n_estimators=1, **settings), [0]))
     assert best_success(record_of(forest, [0] * 7)) == pytest.approx(0.5 + (alone - 0.5) * 4 / 7, abs=0.005)
 
@@ -226,7 +226,7 @@ CASES = {
 def test_guesses_are_right_as_often_as_in_the_formula(name, neighbors):
     record = record_of(CASES[name].set_params(neighbors=neighbors), [2, 2, 1, 0, 2, 1, 2], n_classes=3, row=4)
     look = last_estimate(record)
-    # the formula is accurate to 0.003
+    # The tolerance covers the formula, which is accurate to 0.003.
     exact = best_success(record)
     assert binom.sf(look.right - 1, look.trials, min(exact + 0.003, 1)) > ALARM
     assert binom.cdf(look.right, look.trials, max(exact - 0.003, 0)) > ALARM
@@ -308,7 +308,7 @@ def test_a_record_sees_the_others_only():
 @pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("kind", RANDOM)
 def test_the_attacker_sees_the_forest_of_a_fit(kind, neighbors, settings):
-    """The attacker uses the trees of a fit with the same seeds, and the rate of the budget left for its leaves."""
+    """The attacker sees the trees of a fit with the same seeds, and leaves at the rate that the rest of ε pays for."""
     domain, codes, labels = small_table(1_200)
     forest = kind(epsilon=0.5, neighbors=neighbors, structure_seed=3, random_state=8, **settings)
     fitted = forest.refitter(domain, EncodedTable(codes, labels, np.arange(1_200), 1_200))()

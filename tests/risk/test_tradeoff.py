@@ -15,7 +15,7 @@ EPSILONS = (0.01, 0.1, 1.0, 3.0, 10.0)
 
 
 def laws(rng, n_tables: int, n_outputs: int, spread: float) -> np.ndarray:
-    """Return one law per table, each close to the previous one."""
+    """Return a law of outputs for each table. Each law is close to the law of the table before."""
     log = np.cumsum(rng.uniform(-spread, spread, (n_tables, n_outputs)), axis=0)
     weights = rng.dirichlet(np.ones(n_outputs)) * np.exp(log)
     return weights / weights.sum(axis=1, keepdims=True)
@@ -33,7 +33,7 @@ def every_test(n_outputs: int) -> np.ndarray:
 
 
 def games_of(n_steps: int, epsilon: float, delta: float = 0.0) -> Iterator[DistinguishingGame]:
-    """Yield the games of each kind with this number of steps."""
+    """Yield a game of each kind with this number of steps. In a game, an attacker tells two tables apart."""
     yield DistinguishingGame(Guarantee(epsilon, delta), "membership", n_steps)
     yield DistinguishingGame(Guarantee(epsilon, delta, "replace-one"), "value", n_steps)
     if n_steps % 2 == 0:
@@ -70,7 +70,10 @@ def test_no_test_on_random_laws_beats_the_bounds(n_steps, share):
 
 
 def best_tests(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return false alarms and hits of the most powerful tests (Neyman and Pearson). Mixed tests interpolate them."""
+    """Return the rates of false alarms and hits of the most powerful tests (Neyman and Pearson).
+
+    Random mixtures of these tests attain the rates in between.
+    """
     with np.errstate(divide="ignore"):
         order = np.argsort(-np.where(q > 0, p / np.where(q > 0, q, 1), np.inf), kind="stable")
     return np.cumsum(q[order]), np.cumsum(p[order])
@@ -106,7 +109,7 @@ def test_randomized_response_attains_every_bound(epsilon, delta):
 @pytest.mark.parametrize("n_steps", [1, 2, 3, 6])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_the_geometric_mechanism_attains_the_bounds_over_several_steps(n_steps, epsilon):
-    def pmf(count):  # A count with geometric noise, clamped to 0..n_steps (Ghosh, Roughgarden, Sundararajan 2009).
+    def pmf(count):  # a count with geometric noise, clamped to 0..n_steps (Ghosh, Roughgarden, Sundararajan 2009)
         a, z = math.exp(-epsilon), np.arange(n_steps + 1)
         p = a ** abs(z - count) * (1 - a) / (1 + a)
         p[[0, -1]] = a ** abs(z[[0, -1]] - count) / (1 + a)
@@ -127,7 +130,7 @@ def test_the_geometric_mechanism_attains_the_bounds_over_several_steps(n_steps, 
 def test_the_posterior_with_delta_fails_exactly_at_its_failure_rate():
     epsilon, delta, failure = 1.0, 0.01, 0.04
     t = epsilon - math.log(1 - delta / failure)
-    p = np.array([failure, 1 - failure])  # on the first output the odds reach the bound, and all of δ is spent
+    p = np.array([failure, 1 - failure])  # the first output has the largest odds that the bound allows, and uses all δ
     q = np.array([failure * math.exp(-t), 1 - failure * math.exp(-t)])
     assert neighbors_delta(np.array([p, q]), epsilon) == pytest.approx(delta)
     after = 0.5 * p[0] / (0.5 * p[0] + 0.5 * q[0])
@@ -177,7 +180,7 @@ def test_a_release_that_cannot_change_the_best_answer_has_the_success_of_the_pri
     assert game.success(0.5) > 0.5
     assert DistinguishingGame(Guarantee(0.1, 0.2)).success(0.1) == pytest.approx(
         0.92
-    )  # a fifth of the members is revealed
+    )  # the release reveals a fifth of the members
 
 
 def test_invalid_questions_and_numbers_of_rows_are_refused():
@@ -228,5 +231,5 @@ def test_probabilities_that_are_refused():
     for failure in (0.0, 1e-6, 1.5):
         with pytest.raises(ValueError, match="no bound on beliefs holds for every release"):
             DistinguishingGame(Guarantee(1.0, 1e-6)).posterior(0.5, failure=failure)
-    with pytest.raises(ValueError, match="no bound on beliefs"):  # δ of two steps exceeds `failure`
+    with pytest.raises(ValueError, match="no bound on beliefs"):  # the δ of two steps exceeds `failure`
         DistinguishingGame(Guarantee(1.0, 1e-6), "value").posterior(0.5, failure=3e-6)

@@ -10,7 +10,7 @@ from dpforest.simulation.sweep import simulation_for
 
 @dataclass
 class Figures:
-    """Arrays of shape (repeats, ε), and ceilings of shape (repeats,) for the same forest without noise."""
+    """Metrics of shape (repeats, ε), and ceilings of shape (repeats,), the metrics of the forest without noise."""
 
     accuracy: np.ndarray
     balanced: np.ndarray
@@ -22,7 +22,7 @@ class Figures:
 def figures(forest, domain, split, epsilons, *, repeats=1, seed=0, n_jobs=1, n_rows=None) -> Figures:
     """Return the metrics of `repeats` simulated releases.
 
-    Simulations assume the number of training rows, unless `n_rows` states another one.
+    Simulations assume that the table has as many rows as there are training rows, unless `n_rows` is given.
     """
     n_rows = len(split.y_train) if n_rows is None else n_rows
     simulation, rows_by_repeat = simulation_for(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs), []

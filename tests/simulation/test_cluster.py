@@ -10,7 +10,7 @@ from dpforest.simulation.sweep import surface
 distributed = pytest.importorskip("distributed", reason="needs the extra 'cluster' (docs/CONTRIBUTING.md)")
 
 
-@pytest.mark.filterwarnings("ignore")  # warnings of the cluster
+@pytest.mark.filterwarnings("ignore")  # Dask warns when the cluster closes
 def test_a_local_dask_cluster_gives_the_same_table():
     data = load_dataset("zoo")
     forests = [MajorityLabelForestClassifier(n_estimators=3), FriedmanSchusterClassifier(max_depth=2)]

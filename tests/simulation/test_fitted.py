@@ -82,7 +82,7 @@ def test_repeats_differ_and_more_budget_does_not_hurt_much(votes, forest):
     curve = figures(forest, *votes, [0.01, 1.0, 100.0], repeats=6)
     assert curve.accuracy.shape == (6, 3)
     assert np.ptp(curve.accuracy[:, 0]) > 0
-    if forest.mode == "certified":  # In the published mode, an exact coefficient helps at any budget.
+    if forest.mode == "certified":  # as published, coefficients have no noise, so the forest learns at any budget
         assert curve.accuracy[:, 2].mean() > curve.accuracy[:, 0].mean() + 0.1
         assert curve.accuracy[:, 2].mean() > curve.ceiling.mean() - 0.1
     assert np.all((curve.flips >= 0) & (curve.flips <= 1))
@@ -111,9 +111,9 @@ def test_the_view_is_one_forest_leaf_by_leaf(votes, forest):
 
 
 def test_closed_form_flips_agree_with_redraws(votes):
-    """Flip rates agree with 200 redraws of each leaf.
+    """Closed forms of flip rates agree with 200 redraws of the noise of each leaf.
 
-    The tolerance is 6 binomial standard deviations and 3/200, a false alarm in 1e-8 a leaf.
+    The tolerance is 6 binomial standard deviations plus 3/200, so a leaf fails by chance with probability 1e-8.
     """
     for forest in FORESTS:
         view = FittedSimulation(forest, *votes).view(1.0)
@@ -220,7 +220,7 @@ def test_shared_computations_change_no_fit(votes, forest, order):
     sizes = [1] if isinstance(forest, FriedmanSchusterClassifier) else [1, 2, 5]
     cells = [
         (e, d, t, s) for e in (0.1, 2.0, None) for d in (1, 2, 4) for t in sizes for s in (0, 6)
-    ]  # with 0, both seeds are equal
+    ]  # for repeat 0, both seeds are equal
     cells = [cells[i] for i in np.random.default_rng(0).permutation(len(cells))] if order == 0 else cells[::order]
     for epsilon, depth, size, seed in cells:
         model = clone(forest).set_params(epsilon=epsilon, max_depth=depth, random_state=seed)

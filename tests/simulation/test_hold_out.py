@@ -1,4 +1,4 @@
-"""Persons are held out whole, by an order that depends on the seed and on identifiers alone."""
+"""A split holds out all rows of a person, in an order that depends on the seed and on identifiers alone."""
 
 import subprocess
 import sys
@@ -100,7 +100,10 @@ def test_splits_by_row_know_which_rows():
 
 
 def test_a_surface_by_person_scores_no_copies_of_fitted_rows():
-    """Each row is in the table four times, so a split by row tests a forest on copies of rows that it was fitted on."""
+    """A split by person never tests a forest on copies of the rows that it was fitted on, unlike a split by row.
+
+    Each person has four equal rows.
+    """
     data = load_dataset("cmc")
     four = type("Data", (), {"X": pd.concat([data.X] * 4), "y": pd.concat([data.y] * 4), "domain": data.domain})
     forest = MajorityLabelForestClassifier(n_estimators=5, max_depth=12, partition="shared")

@@ -21,7 +21,10 @@ TIED, CLOSE, PURE, EMPTY = [2, 2, 0], [0, 2, 1], [0, 0, 9], [0, 0, 0]
 
 
 def test_the_share_matches_a_value_by_hand():
-    """Exponential with rate ln 2: a class k rows below the largest has weight 2⁻ᵏ. Empty leaves do not count."""
+    """At rate ln 2, the exponential mechanism gives a class that is k rows below the largest the weight 2⁻ᵏ.
+
+    Empty leaves do not count.
+    """
     noise = CountNoise(np.array([TIED, EMPTY, CLOSE, EMPTY, EMPTY, PURE, TIED]), "exponential", float(np.log(2)))
     tied = (1 + 1 / 4) / (1 + 1 + 1 / 4)  # the second of the tied classes, or the third class
     close = (1 / 2 + 1 / 4) / (1 + 1 / 2 + 1 / 4)
@@ -30,7 +33,7 @@ def test_the_share_matches_a_value_by_hand():
 
 
 def test_flips_by_temperature_match_values_by_hand():
-    """B3 = 2 ln 2: the weight of a class is two to the power of its frequency."""
+    """At the temperature B3 = 2 ln 2, the weight of a class is two to the power of its share in the leaf."""
     noise = FrequencyNoise(np.array([[1, 1], [4, 0], [0, 0]]), 2 * float(np.log(2)))
     assert relabeled_share(noise) == pytest.approx((1 / 2 + 1 / 3) / 2, rel=1e-12)
     always_the_most_frequent = FrequencyNoise(np.array([[1, 1], [4, 0]]), np.inf)
@@ -64,9 +67,9 @@ def votes():
     ids=lambda forest: f"{type(forest).__name__} {forest.mode}",
 )
 def test_the_share_is_the_mean_of_releases(votes, forest):
-    """The share lies within Hoeffding's bound of its mean over 400 redraws of all labels.
+    """The stated share is the mean share over 400 redraws of all labels, within Hoeffding's bound.
 
-    All draws are independent, so with random seeds this test fails by chance with probability at most `FALSE_ALARM`.
+    All draws are independent. With random seeds, this test would fail by chance with probability at most `FALSE_ALARM`.
     """
     view = simulation_for(forest, *votes).view(1.0)
     full, n = np.flatnonzero(view.n_rows), 400

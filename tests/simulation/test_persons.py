@@ -32,7 +32,7 @@ FITTED = {
 
 
 def repeated(n_persons: int = 60) -> tuple[Domain, pd.DataFrame, np.ndarray]:
-    """Return a domain, and a table of persons with 1, 4 or 7 rows that are mixed with those of others."""
+    """Return a domain, and a table of persons with 1, 4 or 7 rows. The rows of different persons are mixed."""
     rng = np.random.default_rng(0)
     domain = replace(public_domain(None, 3, None), unit="person")
     person = rng.permutation(np.repeat(np.arange(n_persons), 1 + 3 * (np.arange(n_persons) % 3)))
@@ -59,7 +59,7 @@ def fitted(forest, domain: Domain, split: Split, epsilon: float):
 
 @pytest.mark.parametrize("name", RANDOM)
 def test_routed_persons_are_counted_as_streamed_persons(name):
-    """Counts are equal whether many cells are counted from routed rows, or each cell alone from a stream of rows."""
+    """Counts are the same whether a simulation routes rows once for many cells, or reads them anew for each cell."""
     domain, X, y = repeated()
     split = split_table(domain, X, y)
     routed = figures_of(RANDOM[name], domain, split, [(2, 3), (4, 7)])
@@ -82,7 +82,7 @@ def test_a_simulated_release_to_persons_is_a_separate_fit(name):
 
 @pytest.mark.parametrize("folds", [1, 3])
 def test_each_held_out_person_has_one_row(folds):
-    """The row is not always the first or the last row of a person, and the cells of the table do not choose it."""
+    """The row of a held-out person is not always the first or last one, and does not depend on the cells."""
     domain, X, y = repeated()
     data, other = (type("Data", (), {"X": x, "y": z, "domain": domain}) for x, z in ((X, y), (X.assign(f0=0.5), 1 - y)))
     person, held_out = X["person"].to_numpy(), []
@@ -102,7 +102,7 @@ def test_each_held_out_person_has_one_row(folds):
 
 @pytest.mark.parametrize("cells", [[(None, None)], [(1, 1), (1, 2)]], ids=["streamed", "routed"])
 def test_a_person_with_seven_rows_counts_once(cells):
-    """Seven rows of one fitted person are outvoted by five persons, and seven held-out rows are one mistake."""
+    """Five fitted persons outvote one person with seven rows, and seven wrong rows of a held-out person count once."""
     domain = replace(public_domain(2), unit="person")
     # Each person has the class of their category, except for two persons with seven rows.
     person = np.r_[np.arange(40), np.repeat([40, 41], 7)]

@@ -20,7 +20,7 @@ ALL_ROWS = [
     dpforest.BoostedForestClassifier(n_estimators=3, max_depth=2, n_bound=1_000),
     dpforest.RandomTreeBoosterClassifier(n_estimators=3, max_depth=2),
 ]
-SOME_ROWS = [  # a leaf has only the rows that a seeded draw gives to its tree, or to the leaves of its tree
+SOME_ROWS = [  # forests in which a random draw decides which rows are in the leaves of a tree
     dpforest.MajorityLabelForestClassifier(n_estimators=3, max_depth=2),
     dpforest.MultinomialForestClassifier(n_estimators=3, max_depth=2),
     dpforest.MultinomialForestClassifier(n_estimators=3, max_depth=2, partition="shared"),
@@ -28,7 +28,7 @@ SOME_ROWS = [  # a leaf has only the rows that a seeded draw gives to its tree, 
 
 
 def rows_of(n_rows: np.ndarray, unit: str | None = "person") -> tuple[Domain, Split]:
-    """Return a domain, and a split of random rows of persons with these numbers of rows."""
+    """Return a domain, and a split of random rows. `n_rows` holds the number of rows of each person."""
     domain = replace(public_domain(None, None), unit=unit)
     person = np.repeat(np.arange(len(n_rows)), n_rows)
     X = np.random.default_rng(0).uniform(0, 1, (len(person), 2))
@@ -54,7 +54,7 @@ def test_rows_in_leaves_are_those_that_trees_route_there(forest):
 
 @pytest.mark.parametrize("forest", SOME_ROWS, ids=lambda f: f"{type(f).__name__} {f.partition}")
 def test_each_leaf_has_four_rows_a_person_if_all_persons_have_four(forest):
-    """The engine counts persons. Only the right rows of a partition give this ratio in each leaf."""
+    """The engine counts persons in leaves, and the simulation counts their rows, so the ratio must be four."""
     domain, split = rows_of(np.full(100, 4))
     view = view_of(forest, domain, split)
     assert view.n_rows.dtype == np.int64 and (view.n_rows > 0).any()

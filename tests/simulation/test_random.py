@@ -38,7 +38,7 @@ too_slow_without_jit = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="hund
 
 @pytest.fixture(scope="module")
 def nursery():
-    """Return domain, table, labels and split of 400 rows of nursery, the first `N_TRAIN` of them for training."""
+    """Return domain, table, labels and split of 400 rows of nursery. The first `N_TRAIN` rows are training rows."""
     data = load_dataset("nursery")
     rows = np.random.default_rng(0).choice(len(data.X), 400, replace=False)
     X, y = data.X.iloc[rows].reset_index(drop=True), data.y.iloc[rows].to_numpy()
@@ -116,7 +116,7 @@ def one_structure():
 
 
 def test_noise_is_redrawn_in_each_repeat(one_structure):
-    """Repeats differ by their noise: structure is unique, and every tree counts every row."""
+    """Repeats differ by their noise. Nothing else is random: only one tree is possible, and it counts every row."""
     domain, split = one_structure
     estimator = MajorityLabelForestClassifier(n_estimators=1, max_depth=1, partition="shared", categorical="multiway")
     curve = figures(estimator, domain, split, [0.5], repeats=30)
@@ -126,7 +126,7 @@ def test_noise_is_redrawn_in_each_repeat(one_structure):
 
 
 def test_assignment_is_redrawn_in_each_repeat(one_structure):
-    """Repeats differ by the assignment of rows to trees: structure is unique, and noise is negligible."""
+    """Repeats differ by the assignment of rows to trees. Only one tree is possible, and noise is negligible."""
     domain, split = one_structure
     estimator = RandomDecisionForestClassifier(
         n_estimators=5, max_depth=1, partition="independent", categorical="multiway", voting="threshold"
@@ -141,7 +141,7 @@ def test_assignment_is_redrawn_in_each_repeat(one_structure):
 
 
 def test_structure_is_redrawn_in_each_repeat(nursery):
-    """Repeats differ by their structure: the ceiling has neither noise nor assignment."""
+    """Repeats differ by their structure, because even metrics without noise and without assignment differ."""
     curve = simulated(SPREADS["counts"][0], nursery, [1.0], repeats=8)
     assert len(set(curve.ceiling)) > 4
 
@@ -182,9 +182,9 @@ def test_the_ceiling_is_the_score_of_the_nonprivate_model(nursery, estimator):
 
 
 def test_a_huge_epsilon_reaches_the_ceiling_and_flips_nothing(nursery):
-    """At a huge ε, every tree counts every row without effective noise, so no leaf flips.
+    """At a huge ε, the noise has no effect, so no leaf flips.
 
-    The test skips voting by log-odds, because this rule trusts leaves more at a huge ε than without noise.
+    The test skips voting by log-odds, because with this rule a forest at a huge ε differs from one without noise.
     """
     for estimator in (
         clone(SPREADS["counts"][0]).set_params(voting="threshold"),
@@ -217,7 +217,7 @@ def test_curves_rise_with_epsilon_and_flips_fall(nursery, estimator):
 
 @too_slow_without_jit
 def test_the_published_mechanism_is_worse_than_the_certified_one_at_a_small_epsilon():
-    """At ε = 0.1, Fletcher and Islam's smooth sensitivity is worse than permute-and-flip, in five releases each."""
+    """At ε = 0.1, Fletcher and Islam's mechanism is worse than permute-and-flip, in each of five releases."""
     data = load_dataset("nursery")
     split = split_table(data.domain, data.X, data.y)
     by_mode = {}
@@ -248,7 +248,7 @@ VIEWED = {
 
 @pytest.mark.parametrize("name", VIEWED)
 def test_flips_match_their_closed_form_in_expectation(nursery, name):
-    """The share of rows in flipped leaves agrees with the flip rates of the view: z-test over many releases."""
+    """The share of rows in flipped leaves agrees with the closed-form flip rates, by a z-test over many releases."""
     estimator, epsilon = VIEWED[name]
     observed, expected, variance = 0.0, 0.0, 0.0
     for seed in range(10 if numba.config.DISABLE_JIT else 60):
@@ -264,7 +264,7 @@ def test_flips_match_their_closed_form_in_expectation(nursery, name):
 
 @pytest.mark.parametrize("name", VIEWED)
 def test_simulated_flips_of_each_leaf_match_their_closed_form(nursery, name):
-    """Simulated flips of each leaf agree with their closed form: binomial tests that share one false-alarm rate."""
+    """Simulated flips of each leaf agree with their closed form, by binomial tests that share one false-alarm rate."""
     estimator, epsilon = VIEWED[name]
     view = viewed(estimator, nursery, epsilon)
     leaves = np.flatnonzero(view.n_rows)[:60]
@@ -301,7 +301,7 @@ def test_an_empty_leaf_has_no_flip_rate_and_a_tie_flips_to_third_classes_only(nu
 
 
 def test_redrawn_noise_flips_as_many_leaves_as_their_rates_predict(nursery):
-    """Redrawn noise flips as many leaves as their rates predict; `Z` sets a false alarm of at most 1e-6."""
+    """Redrawn noise flips as many leaves as their rates predict. By `Z`, chance fails the test at most once in 10^6."""
     view = viewed(VIEWED["permute-and-flip"][0], nursery, 1.0)
     full, n_draws = view.nodes(0).flip[view.nodes(0).trees.leaf_nodes], 400
     rates = full[np.isfinite(full)]
@@ -387,7 +387,7 @@ def test_a_table_too_small_to_stratify_is_still_split(labels):
 
 
 def test_a_split_reads_rows_as_a_fit_does():
-    """A split omits the same rows as a fit and gives the other rows the same codes, so figures describe the release."""
+    """A split omits the same rows as a fit, and gives the remaining rows the same codes, so figures fit the release."""
     domain = public_domain(None, 3)
     X = pd.DataFrame({"f0": [0.1, np.nan, np.inf, 0.4, 7.0, 0.6], "f1": ["c1", "c9", None, "c0", "c2", "c1"]})
     y = [0, 1, None, 1, 5, 0]
@@ -410,7 +410,7 @@ def test_a_table_without_known_labels_cannot_be_split():
 
 
 def test_planning_another_budget_does_not_change_a_plan():
-    """Planning one budget does not change the plan of another budget, which a second thread may read meanwhile."""
+    """Planning for one budget does not change the plan for another budget, which another thread may read meanwhile."""
     data = load_dataset("adult")
     split = split_table(data.domain, data.X, data.y)
 

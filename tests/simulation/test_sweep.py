@@ -110,9 +110,9 @@ def test_every_cell_equals_a_separate_fit(name, dataset):
 
 @pytest.mark.parametrize("name", [n for n, f in FORESTS.items() if isinstance(f, RandomStructureClassifier)])
 def test_a_forest_with_default_settings_has_the_shape_and_the_scale_of_each_budget(name):
-    """With default settings, a sweep gives the same metrics at every ε as a separate fit with the same seeds.
+    """With default settings, a sweep has the same metrics at every ε as a separate fit with the same seeds.
 
-    A simulation gives these metrics, too. Sweep and simulation choose the shape and the scale for each ε, as a fit
+    A simulation has the same metrics, too. Sweep and simulation choose the shape and the scale for each ε, as a fit
     does.
     """
     data, epsilons, estimator = small(load_dataset("adult"), 1_500), [0.05, 0.5, 5.0], FORESTS[name]
@@ -133,7 +133,7 @@ def test_a_forest_with_default_settings_has_the_shape_and_the_scale_of_each_budg
         )
         if private:
             forest = model.refitter(domain, rows_of(split_of_domain))()
-        else:  # a non-private fit does not use the scale of the exact rows by default
+        else:  # without privacy, a fit by default uses the public scale
             scale = exact_scale(model, scale_histograms(domain, split_of_domain.X_train))
             spec, ledger = model.spec(domain, len(split_of_domain.y_train)), model._ledger(domain)
             forest = model._fit_spec(
@@ -184,9 +184,10 @@ def test_cells_are_the_same_alone_and_in_another_order(name):
 
 
 def test_repeats_are_like_releases():
-    """Mean, spread and correlation between cells agree with 200 releases whose noise is from the operating system.
+    """Mean, spread and correlation between cells agree with 200 releases with secret noise.
 
-    Releases at two budgets share their structure, as the cells of a repeat do. False alarm: below 1e-6 in all.
+    Releases at two budgets share their structure, as the cells of a repeat do. All comparisons together fail by chance
+    with probability below 1e-6.
     """
     data, forest = small(TWO), MajorityLabelForestClassifier(n_estimators=5, max_depth=3)
     table = surface([forest], data, epsilons=[0.2, 1.0], repeats=200, seed=1)
@@ -255,7 +256,7 @@ def test_data_without_a_domain_are_refused_with_what_to_do():
 
 
 def test_a_published_forest_whose_leaves_hold_no_row_is_scored_like_any_other():
-    """A published forest whose leaves hold no row is scored; on a small table, its rule leaves all leaves empty."""
+    """A sweep scores a published forest whose leaves hold no row, as happens by the paper's rule on a small table."""
     forest = MajorityLabelForestClassifier(mode="as_published")
     swept = surface({"labels": forest}, load_dataset("zoo"), epsilons=[1.0], repeats=2)
     assert np.isfinite(swept["accuracy"]).all() and swept["flips"].between(0, 1).all()

@@ -1,4 +1,4 @@
-"""Faulty CSV files with one fault each, and a pattern of the message about each."""
+"""Faulty CSV files with one fault each, and a pattern of the message about each fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables from a user's folder, in the format of the bundled ones, and how the reproductions find them."""
+"""Tables in a user's folder, in the format of bundled tables, and how the reproductions find them."""
 
 import json
 import shutil
@@ -39,7 +39,7 @@ def test_rank_tests_match_values_by_hand():
     """Rank tests match values by hand; the first method is best on all five tables."""
     result = ranks({"a": [0.9, 0.8, 0.7, 0.95, 0.9], "b": [0.8, 0.7, 0.6, 0.9, 0.8], "c": [0.7, 0.75, 0.6, 0.8, 0.7]})
     assert result.mean_ranks == (1.0, 2.3, 2.7) and result.n_tables == 5
-    # all differences have the same sign
+    # All five differences have the same sign, so the p-value is 2 / 2^5.
     assert result.wilcoxon == {"b": pytest.approx(2 / 2**5), "c": pytest.approx(2 / 2**5)}
     with pytest.raises(ValueError, match="three methods"):
         ranks({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0, 3.0]})

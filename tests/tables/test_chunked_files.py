@@ -1,4 +1,4 @@
-"""Files read in parts: codes equal those of the file read at once, for any parts and blocks."""
+"""Files that are read in parts: the codes equal those of a file that is read at once, for any size of parts."""
 
 import csv
 import gzip
@@ -97,7 +97,7 @@ def test_files_as_people_write_them_are_read(encoding, codec, block, tmp_path, m
 
 
 def test_bytes_that_are_no_text_change_no_other_cell(tmp_path):
-    """Bytes that are no text change no other cell; the five bytes that Windows leaves undefined count as Latin-1."""
+    """Bytes that are no text change no other cell. The five bytes without meaning in Windows-1252 count as Latin-1."""
     path = tmp_path / "table.csv"
     path.write_bytes(b"size,city,ill\n1,K\xf6ln,yes\n2,Ulm\x81,no\n3,Ulm,no\n")
     for encoding in ("UTF-8", "Latin-1"):
@@ -257,7 +257,7 @@ def test_parquet_booleans_and_empty_columns_are_read(tmp_path):
 def test_a_missing_cell_changes_no_other_of_a_parquet_file(missing, tmp_path):
     """A missing cell changes no other cell of a Parquet file.
 
-    If an integer is missing, pandas converts the column to floats, and large integers would then have another text.
+    If an integer is missing, pandas converts the column to floats, and large integers would have another text.
     """
     large, tenth = 2**53 + 1, np.float32(0.1)
     code = Feature("code", "categorical", categories=(str(large), "0.1"), missing="category", **NOTE)

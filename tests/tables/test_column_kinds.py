@@ -1,4 +1,4 @@
-"""Proposals for columns: what a column seems to hold, and public domains by the name of a column."""
+"""Proposals for columns: what a column seems to hold, and public ranges that follow from the name of a column."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Codebooks: the meaning of a line, and a message for each mistake that names its line and column."""
+"""Codebooks: what a line means, and messages that name the line and the column of a mistake."""
 
 import re
 

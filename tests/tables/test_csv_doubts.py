@@ -1,4 +1,4 @@
-"""Ambiguous columns: a note if a column has two readings, and none if the file settles it."""
+"""Ambiguous columns: the app notes that a column has two readings, unless the file shows which one is right."""
 
 import pytest
 

@@ -52,9 +52,9 @@ def test_a_format_is_exact_as_json(written):
 @EXACTLY
 @given(FORMATS, TEXTS, TEXTS)
 def test_the_sentence_of_an_earlier_version_is_read_as_the_format(written, before, after):
-    """A sentence of an earlier version alone becomes the format.
+    """A sentence in which an earlier version stated the format becomes the format.
 
-    Within other words it stays text, but sets the format.
+    If the text has other words, too, it also stays text.
     """
     assert format_in_old_words(str(written)) == written
     old = {**domain("").to_dict(), "reading": str(written)}
@@ -169,7 +169,7 @@ class TestReleasedFiles:
         for reading in ("", str(written), written.to_dict()):
             content["domain"] |= {"reading": reading, "reading_source": "asserted", "reading_note": "our export"}
             stated = Domain.from_dict(content["domain"]).assumptions()
-            # otherwise the reader refuses the file
+            # If the reader does not accept the sentence, it refuses the file.
             content["certificate"]["assumptions"] = [*STANDING_ASSUMPTIONS, *stated]
             forests.append(ReleasedForest.from_json(json.dumps(content)))
         plain, of_sentence, of_object = forests

@@ -1,4 +1,4 @@
-"""Dates in declared formats: each cell is read by itself, in all input formats, and as parts of one column."""
+"""Dates in declared formats: each cell is read by itself, in all input formats, and for all parts of a date."""
 
 import json
 import math
@@ -126,7 +126,7 @@ SAME_DAY = [
     *["31.01.2024", " 31.01.2024\u00a0", "\u202f31.1.2024\t", "2024-01-31", "31.01.2024 23:59", b"31.01.2024"],
     *[DAY, datetime(2024, 1, 31, 23, 59), pd.Timestamp("2024-01-31 23:59:59.999999999"), np.datetime64("2024-01-31")],
     *[np.datetime64("2024-01-31T23", "h"), np.datetime64("2024-01-31T23:59", "ns")],
-    # the date is the one that is written, in the time zone of the cell
+    # The date is the one that the cell states, in the time zone of the cell.
     *["31.01.2024 23:59 +14:00", "2024-01-31T23:30:00-05:00", "2024-01-31T23:30Z", "2024-01-31 23:30 UTC"],
     *[datetime(2024, 1, 31, 23, tzinfo=ZONE), pd.Timestamp("2024-01-31 23:00", tz="America/New_York")],
     *[datetime(2024, 1, 31, tzinfo=UTC), pd.Period("2024-01-31", "D")],
@@ -165,7 +165,7 @@ def test_typed_columns_are_read_alike(column):
 
 @pytest.mark.parametrize("unit", ["D", "h", "s", "ms", "us", "ns"])
 def test_numpy_dates_are_read_like_their_texts(unit):
-    """A day that no calendar has does not stop a fit, and a cell before 1970 has its day, not the next one."""
+    """A day that no calendar has does not stop a fit. A time before 1970 belongs to its day, not to the next day."""
     numbers = [0, -1, 1, 10**6, -(10**6), 2**62, -(2**62), 86_399 * 10**9, np.iinfo(np.int64).min]
     cells = np.array(numbers, dtype=f"datetime64[{unit}]")
     column = dates_of(cells, GERMAN)

@@ -27,7 +27,7 @@ def domain(*features, **kwargs):
 
 
 def naive(feature, value):
-    """Return the code of a value by the formula of the contract."""
+    """Return the code of a value by the documented formula, in plain Python."""
     if value is None or value != value:
         return {"category": 0}.get(
             feature.missing, feature.code(feature.missing_value) if feature.missing == "value" else -1
@@ -68,7 +68,7 @@ class TestNumericCodes:
 
     @pytest.mark.parametrize("missing", ["refuse", "category"])
     def test_a_shown_threshold_splits_like_the_code(self, missing):
-        """code > t is equivalent to x >= threshold_value(t)."""
+        """A code is above t exactly if its value x is at least threshold_value(t)."""
         feature = Feature("x", "numeric", -3.0, 11.5, missing=missing, scale="linear")
         rng = np.random.default_rng(2)
         for t in [feature.first_code, 20_000, 40_001, N_CODES - 2, *rng.integers(feature.first_code, N_CODES - 1, 50)]:
@@ -443,7 +443,7 @@ class TestSchema:
             (False, True),
             "ill",
         )
-        schema.encode(np.array([[0.2, 0.0]], dtype=object))  # encoding may fill caches
+        schema.encode(np.array([[0.2, 0.0]], dtype=object))  # encoding may fill caches, which must not matter
         assert Domain.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
         assert pickle.loads(pickle.dumps(schema)) == schema
 
@@ -456,7 +456,7 @@ class TestSchema:
         assert Domain.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
         older = schema.to_dict()
         del older["reading_source"], older["reading_note"]
-        # Nothing says where the way of writing rows (`reading`) comes from.
+        # The format of the file (`reading`) has no source.
         assert len(Domain.from_dict(older).leaks()) == 1
         del older["reading"]
         assert Domain.from_dict(older) == replace(schema, reading="", reading_source="", reading_note="")

@@ -22,7 +22,7 @@ from dpforest.models.data_dependent import DataDependentClassifier
 
 FIXED, SETTING, PAID = "the format", "the settings", "the ledger"
 STRUCTURE = "the settings and the schema, or the ledger where splits look at rows or at a scale that was released"
-# Origin of each field; for a part of the schema, the field that names its source ("" means `source`).
+# Origin of each field of a file. For a part of the schema, this is the field that names its source ("" is `source`).
 ORIGINS = {
     r"format|version": FIXED,
     r"about/n_rows": "the settings, or the ledger where it was bought",
@@ -64,7 +64,7 @@ GREEDY = [
 
 
 def fields(part, path: str = "") -> dict[str, object]:
-    """Return every leaf of a JSON document by its path."""
+    """Return every value of a JSON document that is neither object nor list, by its path."""
     below = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else None
     if below is None:
         return {path: part}
@@ -91,7 +91,7 @@ def without_secrets(model, data) -> tuple:
 @pytest.mark.parametrize("model", RANDOM + GREEDY, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("name", ["adult", "nursery", "pendigits"])
 def test_every_field_of_a_release_has_an_origin(model, name, scale_share):
-    """Every field that the ledger does not pay for equals that of a table without private rows.
+    """Every field that the ledger does not pay for is the same for a table without private rows.
 
     Every part of the schema has a source.
     """
@@ -110,7 +110,7 @@ def test_every_field_of_a_release_has_an_origin(model, name, scale_share):
         if where == PAID or (where == STRUCTURE and looks):
             continue
         if path == "about/n_rows":
-            assert value == len(data.X)  # as given
+            assert value == len(data.X)  # the number that the fit was given
         assert of_nobody[path] == value, f"{path} differs although nobody paid for it"
     assert set(released_fields) == set(of_nobody)
     assert sum(origin(path) == PAID for path in released_fields) == (4 if "scale" in content else 2)

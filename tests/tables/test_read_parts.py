@@ -1,4 +1,4 @@
-"""Parts of a schema that were read from rows: all parts are listed, and asserting some changes no other part."""
+"""Parts of a schema that were read from rows: all are listed, and asserting one part changes no other part."""
 
 from dataclasses import replace
 

@@ -115,7 +115,7 @@ def neighbors(draw) -> tuple[Domain, list[list[str]], int, list[str]]:
     domain = draw(domains)
     width = domain.n_features + 1
     row = st.lists(st.sampled_from([*TEXTS, *OBJECTS]), min_size=width, max_size=width)
-    # Columns of similar texts, so that one more cell can change the type of its column.
+    # The cells of a column are similar texts, so that one more cell may change the type that pandas infers.
     alike = [TEXTS, ["1", "01", "2"], ["true", "False"], ["1.0", ""], ["1+0j", "2j"], ["Whole.ONE", "1"], [*OBJECTS]]
     kinds = [draw(st.sampled_from(alike)) for _ in range(width - 1)]
     kinds.append([str(label) for label in domain.classes])
@@ -124,7 +124,7 @@ def neighbors(draw) -> tuple[Domain, list[list[str]], int, list[str]]:
 
 
 def cell(text: str):
-    """Return a text as the object that a program would parse it to."""
+    """Return the object to which a program would parse a text."""
     if text in OBJECTS:
         return OBJECTS[text]
     for kind in (int, float, complex):
@@ -142,7 +142,7 @@ def written(domain: Domain, rows: list[list[str]]) -> bytes:
 
 
 def handed_over(way: str, domain: Domain, rows: list[list[str]], ids: list[int]):
-    """Return (X, y) in one of the input formats."""
+    """Return the rows as (X, y) in one of the input formats."""
     names = [*domain.names, "y"]
     if way == "csv":
         table = read_table(written(domain, rows), domain)
@@ -161,7 +161,7 @@ def handed_over(way: str, domain: Domain, rows: list[list[str]], ids: list[int])
 
 
 def read(way: str, domain: Domain, rows: list[list[str]], ids: list[int]) -> dict[int, tuple]:
-    """Return the codes and the label that a forest reads of each row, by row number; None if the row is omitted."""
+    """Return the codes and the label that a forest reads of each row, by row number; None for an omitted row."""
     X, y = handed_over(way, domain, rows, ids)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutOfDomainWarning)
@@ -210,7 +210,7 @@ def test_all_input_formats_are_read_alike(table):
 
 
 PAID = {"labels", "noisy_counts", "leaf_values"}
-GROWN = PAID | {"trees", "scale"}  # parts that differ if trees depend on the rows or on a released scale
+GROWN = PAID | {"trees", "scale"}  # also differ if trees depend on the rows or on a released scale
 FORESTS = [
     (MajorityLabelForestClassifier(n_estimators=3, max_depth=3, scale_share="public"), PAID),
     (MajorityLabelForestClassifier(n_estimators=3, size=900), GROWN),
@@ -223,7 +223,7 @@ FORESTS = [
 
 
 def public(model, way: str, domain: Domain, rows: list[list[str]], paid: set[str]) -> dict:
-    """Return all parts of a release that the ledger does not pay for."""
+    """Fit, and return all parts of the release that the ledger does not pay for."""
     X, y = handed_over(way, domain, rows, list(range(len(rows))))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutOfDomainWarning)
@@ -288,7 +288,7 @@ HALF = "\ud800"  # half of a surrogate pair, which pandas takes for another text
 def test_half_a_character_changes_no_other_cell(cells, place):
     """Half a surrogate pair changes no other cell.
 
-    pandas hashes it like its escaped text; in an earlier version, all cells with that text became missing.
+    pandas hashes it like the text of its escape sequence. In an earlier version, cells with this text became missing.
     """
     listed = ("a", "b", repr(HALF))
     domain = Domain((Feature("c", "categorical", categories=listed, missing="category", **NOTE),), ("x", "y"), "y")

@@ -1,4 +1,4 @@
-"""Rounder bounds: they contain the range and are round. Also: columns whose bounds are the range of their rows."""
+"""Rounder bounds are round numbers, and contain the range of the rows. Other tests: bounds that equal this range."""
 
 import math
 from decimal import Decimal
@@ -26,7 +26,7 @@ def ranges(draw) -> tuple[float, float, bool]:
 
 
 def natural(low: float, high: float, name: str) -> set[float]:
-    """Return the ends of a range that anybody would choose."""
+    """Return ends of a range that a person would choose without seeing the rows."""
     percent = "freq" in name or "%" in name
     return {0.0} | ({1.0} if low >= 0 else set()) | ({100.0} if low >= 0 and percent else set())
 
@@ -147,7 +147,7 @@ def test_a_bound_that_equals_no_cell_stays():
 
 
 def test_rounder_bounds_count_as_read_from_the_data():
-    """Rounder bounds count as read from the data, since they follow from rows; other sources stay."""
+    """Rounder bounds count as read from the data, because they follow from rows. All other sources stay."""
     known = feature("b", 2, 7, source="asserted", source_note="typed by somebody")
     taken = with_rounder(known, (0, 10))
     assert (taken.low, taken.high) == (0, 10)

@@ -52,7 +52,7 @@ DATES = [
 ]
 WORDS = ["yes", "Yes", " YES\u00a0", "no", "1", "1.0", "01", "", "NA", "😀", "x", "nan", '"', "\n", "k.A."]
 TEXTS = NUMBERS + DATES + WORDS
-OBJECTS = {  # texts that stand for objects in lists and frames
+OBJECTS = {  # for some texts, the object that a list or frame holds instead
     "2024-01-31": date(2024, 1, 31),
     "2024-01-31 10:00+01:00": pd.Timestamp("2024-01-31 10:00+01:00"),
     "20240131": 20240131,
@@ -172,7 +172,7 @@ def test_one_cell_or_row_does_not_change_how_other_rows_are_read(way, table):
 @SETTINGS
 @given(neighbors())
 def test_files_and_frames_are_read_alike(table):
-    """A file and a frame of its texts agree, except on words that only a reader of files takes for missing."""
+    """A file and a frame of its texts agree, except on words that mean a missing cell only in files."""
     domain, rows, _, _ = table
     known = [["5" if text in ("", "NA", "nan", "True") else text for text in row] for row in rows]
     assert read("csv", domain, known) == read("frame", domain, known)

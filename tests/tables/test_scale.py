@@ -1,4 +1,4 @@
-"""The public scale: golden codes, order, and the meaning of a threshold."""
+"""The public scale of numeric attributes: stored codes, order, and the meaning of a threshold."""
 
 import math
 from dataclasses import replace
@@ -59,7 +59,7 @@ def values_in(draw, ranged: Feature):
 
 @given(st.data(), ranges())
 def test_kernel_and_formula_agree_rise_and_have_an_inverse(data, ranged):
-    """code(x) rises with x over all codes, as kernel and formula; x lies between the thresholds around its code."""
+    """Kernel and formula give the same code, which rises with x, and x lies between the thresholds around its code."""
     values = sorted([ranged.low, ranged.high, *(data.draw(values_in(ranged)) for _ in range(5))])
     coded = codes(ranged, values)
     assert coded == [ranged.code(v) for v in values] == sorted(coded)

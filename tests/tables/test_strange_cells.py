@@ -1,4 +1,4 @@
-"""Cells that somebody made up to break a fit: each is read as one cell, stops nothing, and changes no other cell."""
+"""Cells that were made up to break a fit: each cell is read by itself, stops no fit, and changes no other cell."""
 
 import enum
 import warnings
@@ -101,7 +101,7 @@ def test_labels_in_one_element_lists_are_read(labels):
 
 
 def test_bytes_among_numbers_are_texts():
-    """Bytes in a column of numbers change no other cell, although one of them turns a numpy array into bytes."""
+    """Bytes in a column of numbers change no other cell, although numpy turns an array with bytes into bytes."""
     numbers = read(schema(SIZE), np.array([[0], [1], [2]])).codes.ravel().tolist()
     assert read(schema(SIZE), np.array([[0], [1], [2], [b"?"]])).codes.ravel().tolist()[:3] == numbers
     assert read(schema(SIZE), np.array([[b"0"], [b"1"], [b"2"]])).codes.ravel().tolist() == numbers
@@ -213,7 +213,7 @@ def test_one_label_changes_no_other(labels, extra):
 def test_members_that_are_texts_or_numbers_are_read_as_their_value(cell, place):
     """Enumeration members that are texts or numbers are read as their value.
 
-    The exception is an array of texts, in which numpy writes the name of the member; docs/PRIVACY.md lists this case.
+    The exception is an array of texts, for which numpy takes the name of the member; docs/PRIVACY.md lists this case.
     """
     city = schema(Feature("c", "categorical", categories=LISTED, missing="category", **NOTE))
     for form in ("list", "objects", "frame", "categorical"):
@@ -252,9 +252,9 @@ BREAK = "\u2028"  # ends a line in Python, not in a CSV file
 
 @pytest.mark.parametrize("mark", [BREAK, "\x85", "\x0b", "\x0c", "\x1c"])
 def test_no_other_character_ends_a_record(mark):
-    """Only line breaks of CSV end a record.
+    """Only the line breaks of CSV end a record.
 
-    In an earlier version, the reader counted quotes in lines that the file does not have, and two open quotes could
+    In an earlier version, the reader counted quotes in lines that ended at other characters. Then two open quotes could
     hide a thousand rows.
     """
     domain, base = schema(SIZE, CITY), "".join(f"{i % 100},a,no\n" for i in range(50))
@@ -275,7 +275,7 @@ def test_a_text_that_is_no_unicode_in_a_parquet_file_changes_no_other_cell(tmp_p
 
 @pytest.mark.parametrize("kind", [np.datetime64, np.timedelta64])
 def test_dates_without_a_unit_are_missing_cells(kind):
-    """An array of dates without a unit holds only NaT; its cells are missing, although pandas refuses its type."""
+    """A numpy array of dates without a unit holds only NaT. Its cells are missing, although pandas refuses its type."""
     X = np.array([[kind("NaT")] * 2] * 2)
     domain = Domain((SIZE, CITY), ("no", "yes"), "y", "documented", "made up")
     codes = read_rows(domain, X, ["no", "yes"]).codes

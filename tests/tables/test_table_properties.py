@@ -82,7 +82,7 @@ def test_a_written_table_is_read_back(columns, delimiter, newline, hole, encodin
     data = written(columns, delimiter, newline, decimal, hole, encoding)
     if encoding == "latin-1":
         with contextlib.suppress(UnicodeDecodeError):
-            # some Latin-1 bytes are also valid UTF-8, so the encoding is ambiguous
+            # Some Latin-1 bytes are also valid UTF-8, so the encoding would be ambiguous.
             assume(data.decode("utf-8").isascii())
     csv = read_csv(data)
     assert csv.delimiter == delimiter
@@ -170,7 +170,7 @@ def test_labels_are_mapped_once_and_back(classes, random):
         assert [classes[code] for code in domain.encode_labels(same)] == y.tolist()
 
 
-# One more row anywhere does not change how the other rows are read.
+# The next tests add one row anywhere, which must not change how the other rows are read.
 
 ONES = [
     "1",
@@ -298,7 +298,7 @@ def test_one_more_row_in_a_file_changes_no_other_row(rows, extra, where, written
         reading=written,
     )
     lines = [line(row, written) for row in rows]
-    if isinstance(extra, bytes):  # not a text
+    if isinstance(extra, bytes):  # bytes that are no text in this encoding
         extra = bytes(set(range(32)) | {34}), extra
         new = line(["1", "SLOT", "2", "x"], written).replace(b"SLOT", extra[1].translate(None, extra[0]))
     else:
@@ -325,10 +325,10 @@ def test_one_more_row_in_a_file_changes_no_other_row(rows, extra, where, written
 )
 @settings(max_examples=examples(150))
 def test_a_file_is_split_once_and_reads_as_if_split_again(rows, mark, encoding, newline, with_sep_line, decimal):
-    """A file that was split into cells once can be read by a domain without splitting it again.
+    """A file that was split into cells once can be read with another domain, without splitting it again.
 
-    This holds for all columns and decimal marks that a domain states. For another encoding or delimiter, the reader
-    needs the bytes of the file again.
+    This holds if only columns and decimal marks differ. For another encoding or delimiter, the reader needs the bytes
+    of the file again.
     """
     quoted = [["a", "ö b", "c", "y"], *rows]
     text = newline.join(mark.join('"' + cell.replace('"', '""') + '"' for cell in row) for row in quoted) + newline

@@ -1,4 +1,4 @@
-"""CSV files as people write them, messages about bad ones, and the bundled data sets."""
+"""CSV files as people write them, messages about bad files, and the bundled data sets."""
 
 import hashlib
 import io
@@ -405,7 +405,7 @@ class TestLabels:
 
     def test_a_label_with_missing_cells_has_the_classes_of_the_others(self):
         csv = read_csv(b"a,b,ill,t\n1,0,0,p\n2,0,,q\n3,0,1,\n4,1,?,p\n5,1,1,q\n")
-        # columns without missing labels first, and columns that look like row names last
+        # The suggestions begin with columns without missing labels, and end with columns that look like row names.
         assert label_candidates(csv) == ["b", "t", "ill", "a"]
         domain = suggest_domain(csv, "ill")
         assert domain.classes == (0, 1)
@@ -519,9 +519,9 @@ class TestBundled:
         assert "CC BY 4.0" in data.attribution
 
     def test_documented_bounds_are_not_those_of_the_data(self):
-        """Documented bounds differ from the smallest and largest value of the data.
+        """Some documented bounds differ from the smallest and largest value of the data.
 
-        If all documented ranges ended at values of the data, they would probably come from the data.
+        If all bounds were values of the data, they would probably come from the data.
         """
         adult = load_dataset("adult")
         bounds = {feature.name: (feature.low, feature.high) for feature in adult.domain.features}

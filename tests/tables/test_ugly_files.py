@@ -1,4 +1,4 @@
-"""Forty realistic CSV files: each is refused with a sentence, or read with the notes that a person needs."""
+"""Forty realistic CSV files: the app refuses a file with a sentence, or reads it and notes what the user must check."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Persons of a table: identifiers as texts, the cap on rows, weights in 1/1024, and tables in parts."""
+"""Persons of a table: identifiers as texts, the cap on rows, weights as multiples of 1/1024, and tables in parts."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def persons_of(identifiers, listed=None) -> tuple[list[int], list[int], int]:
     "identifiers, index",
     [
         (["a", "b", "a", None, "c"], [0, 1, 0, 2]),
-        (["07", "7", 7, 7.0, "7.0"], [0, 1, 1, 1, 2]),  # a text is compared as it is, a number by its text
+        (["07", "7", 7, 7.0, "7.0"], [0, 1, 1, 1, 2]),  # texts are compared exactly, and a number by its text
         ([1, 1.0, np.int8(1), np.float32(1), "1", "01"], [0, 0, 0, 0, 0, 1]),
         ([True, "True", 1], [0, 0, 1]),
         (["a", "A", " a", "a ", "a\0"], [0, 1, 2, 3, 0]),  # numpy removes null characters at the end of a text
@@ -73,7 +73,7 @@ def test_identifiers_are_compared_as_texts(identifiers, index):
 
 
 def test_persons_with_one_text_weigh_as_one():
-    """Their rows share the weight and the limit of one person, as docs/PRIVACY.md states."""
+    """Two persons with the same text count as one: they share its weight and its limit, as docs/PRIVACY.md states."""
     index, weight, n_units = persons_of(np.array([10**5_000, 10**5_001, 10**5_001, "x"], object))
     assert (index, weight, n_units) == ([0, 0, 0, 1], [341, 341, 341, 1024], 2)
     many = persons_of(["a"] * 200 + ["a\0"] * 200)
@@ -103,7 +103,7 @@ def test_a_person_keeps_at_most_256_rows_and_weighs_at_most_1024(n):
 
 
 def test_rows_are_kept_by_the_rank_among_the_persons_rows():
-    """Other persons, their order and their number have no effect on the rows that are kept, or on their weights."""
+    """Which rows of a person are kept, and their weights, do not depend on other persons."""
     rng = np.random.default_rng(0)
     for _ in range(examples(80)):
         sizes = rng.choice(SIZES, int(rng.integers(1, 6)))

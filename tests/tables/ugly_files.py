@@ -14,14 +14,14 @@ N_ROWS = 60
 
 
 class UglyFile(NamedTuple):
-    """A CSV file and what reading it must say.
+    """A CSV file, and what the app must state about it.
 
     Attributes
     ----------
     data : bytes
     says : str
-        Pattern of the message if the file is refused, else of a note on the file or a reason for the kind of a column.
-        Empty if the file needs no word.
+        If the app refuses the file, pattern of the message. Otherwise, pattern of a note on the file, or of a reason
+        for the kind of a column; empty if nothing needs to be stated.
     kinds : dict of str
         Expected kind of some columns (`Column.kind`); empty if the file is refused.
     """
@@ -32,7 +32,7 @@ class UglyFile(NamedTuple):
 
 
 def rows(*cells: Callable[[int], object], n: int = N_ROWS) -> list[list[str]]:
-    """Return `n` rows; each cell is a function of the number of the row."""
+    """Return `n` rows. Each function gives the cell of a column from the number of the row."""
     return [[str(cell(i)) for cell in cells] for i in range(n)]
 
 
@@ -49,7 +49,7 @@ def age(i: int) -> int:
 
 
 def of(values: Sequence[object]) -> Callable[[int], object]:
-    """Return a cell that repeats the values."""
+    """Return a function for `rows` that repeats the values."""
     return lambda i: values[i * 7 % len(values)]
 
 

@@ -1,4 +1,4 @@
-"""Depth rules of papers against their tables and enumeration, and bounds on boosting against boosting itself."""
+"""Depth rules of the papers against their tables and enumeration. Bounds on boosting against actual boosting steps."""
 
 import itertools
 import math
@@ -18,7 +18,8 @@ from dpforest.theory.boosting_bounds import (
 )
 from dpforest.theory.private_splits import calibration_constant, efficiency_needed, rows_for_efficiency, tree_efficiency
 
-# Fletcher and Islam 2017, Theorem 2 and Table 4: numeric, categorical, depth by theorem, depth published, E[X].
+# Fletcher and Islam 2017, Theorem 2 and Table 4: number of numeric and of categorical attributes, depth by the theorem,
+# printed depth, and E[X].
 TABLE = {
     "SynthA": (5, 0, 4, 5, 2.048),
     "SynthB": (10, 0, 7, 8, 4.783),
@@ -90,7 +91,7 @@ def test_an_unknown_rule_is_refused_with_the_known_ones():
     ("m", "b", "n", "depth"),
     [
         (22, 5.7, 10_000, 4),  # log_5.7 of 10,000 is 5.29
-        (14, 2.0, 30_162, 7),  # half of the features is less
+        (14, 2.0, 30_162, 7),  # half of the number of features is the smaller limit
         (14, 2.0, None, 7),
         (30, 2.0, 1024, 9),
         (30, 2.0, 1023, 8),
@@ -108,7 +109,11 @@ def test_depth_of_jagannathan_and_others(m, b, n, depth):
 
 
 def grown(leaves: np.ndarray, edge: float, rng) -> np.ndarray:
-    """Split every leaf (weights of the classes) by a test whose shares of the classes differ by at least the edge."""
+    """Split every leaf by a random test with at least this edge.
+
+    `leaves` holds the weights of the two classes in each leaf. The edge of a test is the difference between the shares
+    of the two classes that it sends to one side.
+    """
     gap = np.maximum(edge, rng.random(len(leaves)) ** 3)
     low = rng.uniform(0, 1 - gap)
     left = np.where(rng.random(len(leaves))[:, None] < 0.5, np.c_[low, low + gap], np.c_[low + gap, low])
@@ -142,15 +147,15 @@ def test_what_a_split_leaves_of_a_leafs_potential(edge, alpha):
     most = 2 * tree_error_bound(edge, [alpha], "derived")
     for b in (a + edge, np.minimum(a + 1.5 * edge, 1)):
         assert left(b).max() <= most + 1e-12
-    if alpha == 1:  # equality even for a test with shares (1 - γ) / 2 and (1 + γ) / 2, in any leaf
+    if alpha == 1:  # a test with the shares (1 - γ) / 2 and (1 + γ) / 2 attains the bound in any leaf
         assert left(a + edge)[:, 200] == pytest.approx(most, rel=1e-9)
     assert 1 - most >= alpha * edge**2 / 2
 
 
 def test_the_published_step_fails_if_a_heavy_leaf_is_nearly_pure():
-    """A published step can fail: equation 167 promises more than a nearly pure leaf can contribute.
+    """Equation 167, a step of the published proof, promises more than the split of a nearly pure leaf can gain.
 
-    According to the equation, the split of the first leaf lowers the potential of the tree by a share γ² w̃ / 16.
+    According to the equation, the split of the first leaf lowers the potential of the tree by the share γ² w̃ / 16.
     """
     edge, nearly_pure, even = 0.2, 0.9 * MATSUSHITA.bayes_risk(1e-9), 0.1 * MATSUSHITA.bayes_risk(0.5)
     promised = edge**2 * 0.9 / 16
@@ -162,7 +167,7 @@ def test_the_published_step_fails_if_a_heavy_leaf_is_nearly_pure():
 @pytest.mark.parametrize(
     ("edge", "alpha", "error", "published", "derived"),
     [
-        (0.2, 1.0, 0.1, 922, 79),  # 400 ln 10; ln 5 / -ln √0.96
+        (0.2, 1.0, 0.1, 922, 79),  # rounded up from 400 ln 10 and ln 5 / -ln √0.96
         (0.2, 0.1, 0.1, 9211, 796),
         (0.5, 1.0, 0.05, 192, 17),
         (1.0, 1.0, 0.25, 23, 1),
@@ -187,9 +192,9 @@ def test_splits_of_the_heaviest_leaf():
 @pytest.mark.parametrize(
     ("edge", "alpha", "error", "options", "published", "derived"),
     [
-        (0.5, 1.0, 0.1, {}, 29, 17),  # 28.8 and 16.46
+        (0.5, 1.0, 0.1, {}, 29, 17),  # rounded up from 28.8 and 16.46
         (0.5, 0.1, 0.07, {}, 298, 171),
-        (0.5, 1.0, 0.1, {"spread": 0.5}, 39, 31),  # 38.4; 1/2 x 7.5/8 for 7/8: 30.72
+        (0.5, 1.0, 0.1, {"spread": 0.5}, 39, 31),  # rounded up from 38.4 and 30.72
         (0.5, 1.0, 0.1, {"mean_weight": 0.25}, 116, 66),
         (1.0, 1.0, 0.5, {}, 4, 3),
     ],
@@ -202,9 +207,10 @@ def test_number_of_boosted_trees(edge, alpha, error, options, published, derived
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("spread", [0.0, 0.6])
 def test_a_boosting_step_lowers_the_surrogate_by_at_least_the_derived_amount(alpha, spread):
-    """Each step lowers the surrogate by at least the derived amount.
+    """Each boosting step lowers the surrogate loss by at least the amount that this project derived.
 
-    With M = 1, the number of trees is (1 - error) divided by this amount, times (mean weight x edge)².
+    With M = 1, the bound on the number of trees is (1 - error) divided by this amount, for steps of a given mean weight
+    and edge.
     """
     rng = np.random.default_rng(5)
     loss = m_alpha(alpha)
@@ -220,9 +226,10 @@ def test_a_boosting_step_lowers_the_surrogate_by_at_least_the_derived_amount(alp
 
 
 def test_some_boosting_steps_lower_the_surrogate_by_no_more():
-    """Some steps lower the surrogate by no more than the derived amount.
+    """Some steps lower the surrogate loss by no more than the derived amount, so the bound cannot be improved.
 
-    In this test, rows lie at both ends of the flat part, h moves them outwards, and the edge is small.
+    In this test, rows lie at both ends of the flat part of the surrogate, the new tree h moves them outwards, and the
+    edge is small.
     """
     alpha = 0.5
     right = np.where(np.arange(2_000) < 1_005, 1.0, -1.0)

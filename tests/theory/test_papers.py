@@ -1,6 +1,7 @@
-"""Edges and good splits, least probabilities, divided rows and rarest leaves: golden values and simulations.
+"""Formulas of the papers against stored values and simulations.
 
-Statistical tests have fixed seeds and a false-alarm rate of 1e-6.
+The formulas are about edges of splits, good splits, least probabilities, divided rows and rarest leaves. Statistical
+tests have fixed seeds. With random seeds, each test would fail by chance with probability 1e-6.
 """
 
 import math
@@ -25,7 +26,7 @@ SURE = 1e-6
 
 
 def drawn_shares(scores: np.ndarray, b: float) -> np.ndarray:
-    """Return the law of a choice in the paper: decreases are scaled to 0..1, then weighted by exp(B s / 2)."""
+    """Return the law of a choice in the paper: scores are scaled to s in 0..1, and have the weight exp(B s / 2)."""
     low, high = scores.min(), scores.max()
     stretched = (scores - low) / (high - low) if high > low else np.zeros_like(scores)
     shares = np.exp(b * stretched / 2)
@@ -36,9 +37,9 @@ def drawn_shares(scores: np.ndarray, b: float) -> np.ndarray:
     ("d", "low", "high"), [(2, 0.0067, 0.9933), (4, 0.00224, 0.9802), (18, 0.000396, 0.897), (30, 0.000232, 0.8365)]
 )
 def test_bounds_of_lemma_3_hold_and_are_attained(d, low, high):
-    """Bounds on probabilities match golden values at B1 = 10, hold for random scores, and are attained.
+    """Bounds on probabilities match stored values at B1 = 10, hold for random scores, and are attained.
 
-    One feature that differs from all others attains both bounds.
+    The bounds are attained if one feature differs from all others.
     """
     probability = feature_probability(d, 10)
     assert probability == (pytest.approx(low, rel=3e-3), pytest.approx(high, rel=1e-3))
@@ -62,7 +63,7 @@ def test_lemma_4_is_the_least_that_any_scores_leave_the_middle(b2):
 
 @pytest.mark.parametrize(("budget", "b"), [(1, 0.05), (5, 0.25), (10, 0.5), (20, 1.0)])
 def test_temperatures_are_those_of_the_papers_table_and_add_up_to_its_epsilon(budget, b):
-    """Temperatures match table 3 (ε / t = 1, 5, 10, 20 at depth 10), and add up to its ε."""
+    """Temperatures match table 3 (depth 10; ε = 1, 5, 10, 20 for each tree), and add up to the ε of the table."""
     b1, b2, b3 = published_temperatures(budget * 100, 100, 10)
     assert (b1, b2, b3) == pytest.approx((b, b, budget))
     assert published_epsilon(100, 10, b1, b2, b3) == pytest.approx(budget * 100)
@@ -70,7 +71,7 @@ def test_temperatures_are_those_of_the_papers_table_and_add_up_to_its_epsilon(bu
 
 
 def test_the_edge_of_a_split_matches_its_definition_row_by_row():
-    """The edge of a split equals definition 9, row by row: |Σ w y g(x)| with both classes of weight 1/2."""
+    """The edge of a split equals definition 9: |Σ w y g(x)| over the rows, if each class has weight 1/2."""
     generator = np.random.default_rng(11)
     for _ in range(100):
         children = generator.integers(1, 30, (2, 2))
@@ -83,9 +84,9 @@ def test_the_edge_of_a_split_matches_its_definition_row_by_row():
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_a_good_split_is_at_least_as_likely_as_the_theorem_states(epsilon):
-    """The odds of a good split equal the bound at the limits of its assumptions, and exceed it within them.
+    """The odds of a good split are at least the bound, and equal to it in the worst case that the theorem allows.
 
-    The test computes exact shares of the exponential mechanism over all tests.
+    The test computes the exact probabilities of the exponential mechanism over all tests.
     """
     generator = np.random.default_rng(17)
     edge, alpha, weight, gap, n = 0.6, 1.0, 0.5, 0.5, 1_000
@@ -105,8 +106,8 @@ def test_a_good_split_is_at_least_as_likely_as_the_theorem_states(epsilon):
 def test_exponents_of_equation_14_are_log_odds_of_the_laws(lead):
     """The exponents of equation 14 are the log-odds of the more frequent of two labels.
 
-    With the published law, disjoint rows have τ times the exponent of shared rows; with a law of counts, both are
-    equal.
+    With the published law, disjoint rows have τ times the exponent of shared rows, where τ is the number of trees. With
+    a law that depends on counts, both exponents are equal.
     """
     n_trees, epsilon = 6, 1.2
     of_exponential = exponents(lead, epsilon, n_trees)
@@ -123,9 +124,9 @@ def test_exponents_of_equation_14_are_log_odds_of_the_laws(lead):
 
 
 def test_the_rarest_leaf_of_example_1():
-    """Example 1 needs 3,200,000 rows at m = 10.
+    """Example 1 of the paper needs 3,200,000 rows for m = 10 features.
 
-    At depth 2, simulated rows fill the rarest leaf at the expected rate.
+    At depth 2, simulated rows fall into the rarest leaf as often as expected.
     """
     assert rows_for_rarest_leaf(0.05, 5) == pytest.approx(3_200_000)
     assert (leaves_without_rarest(5), leaves_without_rarest(5, "published")) == (31, 9)

@@ -1,4 +1,4 @@
-"""Tests that each function refuses numbers outside of the domain of its theorem, and names them."""
+"""Tests that each function refuses numbers for which its theorem does not hold, and names them in the message."""
 
 import numpy as np
 import pytest

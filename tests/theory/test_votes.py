@@ -1,4 +1,4 @@
-"""Theorems on votes against golden values, simulation and enumeration, and two cells of the page Theory."""
+"""Theorems on votes against stored values, simulation and enumeration, and two figures of the page Theory."""
 
 import json
 import math
@@ -63,7 +63,7 @@ def test_bounds_hold_for_the_stored_measurements():
 
 
 def test_each_table_has_one_guessing_rate():
-    """All metrics on training rows use the same rows, so the page Theory states one guessing rate a table."""
+    """All metrics on training rows use the same rows, so the page Theory states one guessing rate for each table."""
     for name, measured in DATA["tables"].items():
         assert len({measured[m]["guessing"] for m in ("goodness", "boosted") if m in measured}) <= 1, name
     assert sum("goodness" in measured for measured in DATA["tables"].values()) >= 8

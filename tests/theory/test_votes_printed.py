@@ -1,4 +1,4 @@
-"""Bojarski et al.'s theorems against golden values of their algebra, and against simulated random trees."""
+"""Theorems of Bojarski et al. against values that follow from their proofs, and against simulated random trees."""
 
 import math
 
@@ -20,7 +20,7 @@ from dpforest.theory.votes_printed import (
 
 
 def random_trees(depth: int, seed: int, n_trees: int = 300, n: int = 500) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each row, the share of random trees that are right, and the mean share of its label in its leaves."""
+    """Return for each row the share of random trees that are right, and the mean share of its label in its leaves."""
     rng = np.random.default_rng(seed)
     rows = rng.random((n, 4))
     label = (rows[:, 0] + 0.3 * rng.random(n) > 0.6).astype(int)
@@ -40,7 +40,8 @@ def random_trees(depth: int, seed: int, n_trees: int = 300, n: int = 500) -> tup
 def test_the_bounds_hold_for_simulated_trees(depth):
     """The bounds hold for simulated trees, up to a sampling error of .02.
 
-    The bounds are on means over all trees and rows; a sample of 300 trees and 500 rows changes a mean by less than .02.
+    The bounds are on means over all possible trees and rows. The mean over 300 trees and 500 rows differs by less than
+    .02.
     """
     right, weight = random_trees(depth, seed=depth)
     error = 1 - right.mean()
@@ -60,10 +61,10 @@ def test_printed_bounds_match_golden_values():
 
 
 def test_the_printed_bound_promises_more_than_its_proof():
-    """The printed bound promises more than its proof shows.
+    """The printed bound on the error is lower than its proof shows.
 
-    The algebra of the proof gives 19/4, where the printed bound has 9/2. So the printed bound is below the derived
-    bound for errors above 1.25 %.
+    The proof leads to 19/4 where the printed bound has 9/2. For errors above 1.25 %, the printed bound is below the
+    bound that follows from the proof.
     """
     for error in (0.02, 0.1, 0.3):
         bound = direct_bound(error, 1e6, 3, 1.0)
@@ -84,7 +85,7 @@ def test_the_number_of_trees_is_the_integer_with_the_least_loss(n, best):
 
 
 def test_the_best_number_of_trees_grows_even_if_its_loss_is_too_small_for_a_float():
-    """The best number of trees is nearly the root of 200 times the rate, at which both exponents are equal."""
+    """The best number of trees is nearly the square root of 200 times the rate, where the two exponents are equal."""
     for n in (1e26, 1e28):
         trees = direct_bound(0.1, n, 1, 1.0).trees
         assert trees == pytest.approx(math.sqrt(200 * math.sqrt(n) / 19_200), rel=0.05)
@@ -93,16 +94,18 @@ def test_the_best_number_of_trees_grows_even_if_its_loss_is_too_small_for_a_floa
 def test_the_least_number_of_rows_with_a_bound_above_zero():
     first = rows_for_direct_bound(1, 1.0)
     assert direct_bound(0.1, first * 0.99, 1, 1.0).probability <= 0 < direct_bound(0.1, first, 1, 1.0).probability
-    assert rows_for_direct_bound(1, 0.1) == pytest.approx(100 * first, rel=0.6)  # only √n ε counts, nearly
+    # The bound depends almost only on √n ε, so a tenth of ε needs about 100 times the rows.
+    assert rows_for_direct_bound(1, 0.1) == pytest.approx(100 * first, rel=0.6)
     held = rows_to_hold_out(3, 0.3, 10)
     assert held_out_probability(held * 0.99, 3, 0.3, 10) <= 0 < held_out_probability(held, 3, 0.3, 10)
 
 
 def test_all_rows_of_small_leaves_may_be_misclassified():
-    """If coins label the rows of a rare value, the held-out error exceeds the printed bound of 0. Ours allows 1/K.
+    """If rows of a rare value have random labels, the held-out error exceeds the printed bound of 0.
 
-    The table has one binary attribute. Each half of the rows has one row of the rare value on average, so e is nearly
-    0, and the printed bound for e = 0 is an error of 0. False alarm: below 1e-6 (200 draws).
+    The table has one binary attribute. Each half of the rows has one row of the rare value on average, so the training
+    error e is nearly 0, and the printed bound for e = 0 is an error of 0. Our bound allows an error of 1/K. With 200
+    draws, the test fails by chance with probability below 1e-6.
     """
     rng, n, above, bound = np.random.default_rng(0), 10**9, 0, 1 - sure_rows(0.0, 0.1, leaf_share=20)
     for _ in range(200):
@@ -123,7 +126,7 @@ def test_random_votes_of_guessing_trees_are_guesses():
 def test_small_leaves_raise_the_error_and_leave_the_slack():
     assert 1 - sure_rows(0.1, 0.1, "majority", 20) == pytest.approx(0.375)
     assert 1 - sure_rows(0.1, 0.1, "average", 20) == pytest.approx(0.575)
-    # This bound is below 0, so it is vacuous; it must not raise an error.
+    # This bound is below 0, so it states nothing, but computing it must not raise an error.
     assert sure_rows(0.0, 0.46, "average", 20) == pytest.approx(1 - 0.05 / 0.04)
 
 

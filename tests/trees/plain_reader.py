@@ -18,7 +18,7 @@ def array(entry):
 
 
 def code(feature, value):
-    """Return the code of a cell; None is a missing one."""
+    """Return the code of a cell. A missing cell is None."""
     if feature["kind"] == "categorical":
         return feature["categories"].index(value) if value is not None else len(feature["categories"])
     if value is None:

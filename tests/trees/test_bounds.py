@@ -1,7 +1,7 @@
-"""Tests of array bounds: few attributes, deep trees, and extreme codes.
+"""Tests that kernels stay within their arrays: few attributes, deep trees, and extreme codes.
 
-`scripts/test` runs these tests a second time with NUMBA_BOUNDSCHECK=1. Only this second run raises an IndexError for an
-access beyond an array, because compiled kernels check no bounds without this setting.
+`scripts/test` runs these tests a second time with NUMBA_BOUNDSCHECK=1. Compiled kernels check array bounds only with
+this setting, so only the second run raises an IndexError for an access beyond an array.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ SMALL = {"one": UNIT, "five": public_domain(*[None] * 5), "lonely": public_domai
 
 
 def ends(domain: Domain, n: int, seed: int) -> np.ndarray:
-    """Return codes, half of them the lowest or highest of their feature."""
+    """Return random codes. Half of them are the lowest or highest code of their feature."""
     rng = np.random.default_rng(seed)
     codes = random_codes(domain, n, seed)
     highest = np.array([f.n_codes - 1 for f in domain.features], np.uint16)
@@ -43,7 +43,8 @@ def assert_same_leaves(trees, domain: Domain, seed: int = 0) -> None:
 def test_thresholds_of_a_thousand_trees_of_one_attribute_are_codes():
     """All thresholds of a thousand trees are codes.
 
-    With this seed, an earlier version had thresholds above 65,535, which a packed node reads as another column.
+    With this seed, an earlier version had thresholds above 65,535. A packed node, which stores feature and threshold in
+    one integer, then names another column.
     """
     trees = grow_random_trees(UNIT, n_trees=1_000, depth=6, seed=1)
     trees.check(np.array([65_536]))

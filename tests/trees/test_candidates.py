@@ -1,4 +1,7 @@
-"""Candidate splits: tests on codes and on bins agree, and a test counts as decided exactly when it is."""
+"""Candidate splits: tests on codes and on bins agree, and decided tests are recognized.
+
+A test is decided at a node if all rows that can reach the node have the same answer.
+"""
 
 import dataclasses
 
@@ -19,13 +22,13 @@ ALL_CODES = np.arange(N_CODES)
 
 
 def with_missing(domain: Domain, *which: int) -> Domain:
-    """Return the domain with these features allowed to be missing."""
+    """Return the domain, in which cells of these features may be missing."""
     features = [dataclasses.replace(f, missing="category") if i in which else f for i, f in enumerate(domain.features)]
     return dataclasses.replace(domain, features=tuple(features))
 
 
 def answers(candidates, values: np.ndarray, test: int, limit: np.ndarray) -> np.ndarray:
-    """Return the answers to a test on codes (limit: thresholds) or on bins (limit: cuts)."""
+    """Return the answers to a test on codes or on bins. `limit` holds thresholds for codes, and cuts for bins."""
     return values > limit[test] if candidates.kind[test] == NUMERIC else values == limit[test]
 
 
@@ -45,7 +48,7 @@ def assert_bins_and_codes_agree(domain: Domain, n_bins: int, codes: np.ndarray) 
 
 @pytest.mark.parametrize("n_bins", [2, 3, 7, 10, 16, 97, 255, 256, 999, 1_000])
 def test_a_test_gives_the_same_answer_for_a_code_and_for_its_bin(n_bins):
-    """A test has the same answer for a code and for its bin: every code, with and without missing values."""
+    """A test has the same answer for a code and for its bin, for every code, with and without missing values."""
     codes = (
         ALL_CODES
         if JIT
@@ -55,7 +58,7 @@ def test_a_test_gives_the_same_answer_for_a_code_and_for_its_bin(n_bins):
 
 
 def _edges(n_bins: int) -> np.ndarray:
-    """Return the codes next to every threshold, and both ends."""
+    """Return the codes next to every threshold, and the lowest and highest code."""
     threshold = public_candidates(with_missing(public_domain(None, None), 1), n_bins).threshold
     return np.concatenate([threshold, threshold + 1, [0, N_CODES - 1]])
 
@@ -75,7 +78,7 @@ def test_bins_are_equal_parts_of_the_range():
             candidates = public_candidates(domain, n_bins)
             asked = [feature.threshold_value(int(t)) for t in candidates.threshold]
             if missing:
-                assert asked.pop(0) == -np.inf  # the test for a missing value is first
+                assert asked.pop(0) == -np.inf  # the first test is whether the value is missing
                 assert candidates.threshold[0] == MISSING_STRIP - 1
             step = 1 / (N_CODES - feature.first_code)
             exact = np.arange(1, n_bins) / n_bins
@@ -141,7 +144,7 @@ def test_no_test_and_too_many_tests_are_refused():
 
 
 def possible_bins(candidates, chosen: list[np.ndarray]) -> list[list[set[int]]]:
-    """Return, for each node of the next level, the bins of each feature that its rows can have, by trying all."""
+    """Return for each node of the next level the bins of each feature that its rows can have, by trying all bins."""
     nodes = [
         [set(range(a, b)) for a, b in zip([0] * (len(candidates.first) - 1), np.diff(candidates.slot), strict=True)]
     ]
@@ -182,10 +185,10 @@ def assert_decided_is_constant(candidates, chosen: list[np.ndarray]) -> np.ndarr
     seed=st.integers(0, 1_000),
 )
 def test_a_test_is_decided_exactly_if_all_possible_rows_answer_alike(kinds, missing, n_bins, depth, stubborn, seed):
-    """A test is decided exactly if all possible rows of the node answer alike.
+    """A test is decided exactly if all possible rows of the node have the same answer.
 
-    Paths have allowed tests or any tests, and some nodes are not split. If every test of a node is decided, all are
-    allowed.
+    Some paths have only allowed tests, other paths have any tests, and some nodes are not split. If every test of a
+    node is decided, all its tests are allowed.
     """
     domain = with_missing(public_domain(*kinds), *[i for i in range(4) if missing >> i & 1])
     if all(f.n_codes == 1 for f in domain.features):
@@ -203,7 +206,8 @@ def test_a_test_is_decided_exactly_if_all_possible_rows_answer_alike(kinds, miss
 
 def test_decided_tests_on_paths_match_values_by_hand():
     domain = with_missing(public_domain(None, 3, 2), 0)
-    candidates = public_candidates(domain, 3)  # tests: known? x >= 1/3? x >= 2/3? | a? b? c? | second?
+    # The tests are: x is known, x >= 1/3, x >= 2/3 | the category is a, b, c | it is the second of two categories.
+    candidates = public_candidates(domain, 3)
     full = np.ones(7, bool)
     assert np.array_equal(undecided(candidates, []), full[None])
     after = lambda *levels: undecided(candidates, [np.array(level) for level in levels]).astype(int).tolist()
@@ -213,7 +217,7 @@ def test_decided_tests_on_paths_match_values_by_hand():
     assert after([6]) == [[1, 1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 0]]
     assert after([-1]) == [[1] * 7, [1] * 7]
     neither = after([4], [3, 0])[0]
-    assert neither == [1, 1, 1, 0, 0, 0, 1]  # neither a nor b, hence c
+    assert neither == [1, 1, 1, 0, 0, 0, 1]  # the category is neither a nor b, so it must be c
 
 
 def test_if_every_test_is_decided_every_test_is_allowed():

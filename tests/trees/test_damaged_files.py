@@ -1,4 +1,4 @@
-"""Tests that damaged or forged files are refused with a message or contain a sound forest."""
+"""Tests that a damaged or forged file is refused with a message, unless it still holds a sound forest."""
 
 import copy
 import gzip
@@ -44,7 +44,7 @@ ODD_VALUES = st.one_of(
 
 
 def places(content, path=()) -> list[tuple]:
-    """Return the paths to all values of a JSON document, inner ones included."""
+    """Return the paths to all values of a JSON document, objects and lists included."""
     inside = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
     return [path] * bool(path) + [place for key, value in inside for place in places(value, (*path, key))]
 
@@ -76,7 +76,7 @@ def tampered(draw) -> str:
 
 
 def change_array(draw, content) -> None:
-    """Change cells, number of cells or shape of an array, which stays a valid array."""
+    """Change the cells, the number of cells or the shape of an array, so that it is still a valid array."""
     arrays = content.get("trees")
     arrays = [
         *(arrays.values() if isinstance(arrays, dict) else ()),
@@ -243,8 +243,8 @@ def test_damaged_files_are_refused(path, value):
 @pytest.mark.parametrize(
     ("array", "value"),
     [
-        ("nodes", 200),  # an unlisted test
-        ("nodes", 0),  # a leaf, so too many nodes follow
+        ("nodes", 200),  # a test that the file does not list
+        ("nodes", 0),  # a leaf in place of a test, so the array has too many nodes
         ("test_feature", 4),
         ("test_kind", 3),
         ("test_kind", 9),

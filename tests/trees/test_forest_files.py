@@ -45,7 +45,7 @@ def as_table(forest: ReleasedForest, rows: list) -> pd.DataFrame:
 def assert_predicts(forest: ReleasedForest, then: dict) -> None:
     """Check that a forest predicts the recorded leaves and classes, and shares up to the last bits.
 
-    Logarithms of another machine may change these bits.
+    Logarithms differ between machines in the last bits.
     """
     X = as_table(forest, then["rows"])
     assert forest.apply(X).tolist() == then["leaves"]
@@ -102,7 +102,7 @@ def test_files_of_version_2_are_read_and_predict_the_same(name):
 
 @pytest.mark.parametrize("name", PERSONS)
 def test_files_of_version_3_with_a_unit_are_read_and_predict_the_same(name):
-    """The certificate of such a file is for a person, and a file that is written again has the same content."""
+    """Files of version 3 with a unit are read, protect a person, and have the same content when written again."""
     data = (DATA / f"v3_{name}.json.gz").read_bytes()
     forest, content = ReleasedForest.from_bytes(data), json.loads(gzip.decompress(data))
     assert_predicts(forest, PERSONS[name])
@@ -141,7 +141,7 @@ def test_the_document_names_every_field():
 
 
 def version_1_bytes(forest: ReleasedForest) -> int:
-    """Return the size of a forest's arrays in format version 1, which has 4/3 bytes of base64 for each byte."""
+    """Return the size of a forest's arrays in format version 1, which writes each 3 bytes as 4 characters of base64."""
     sizes = {"labels": 1, "noisy_counts": 8, "leaf_values": 8, "class_of_tree": 0}
     leaves = sum(array.size * sizes[key] for key, array in forest.leaves.arrays.items())
     return (forest.trees.n_nodes * 13 + leaves) * 4 // 3
@@ -231,7 +231,7 @@ def test_a_forest_too_large_to_be_read_is_refused_before_a_row_is_read(what):
 
 
 def named(**changes) -> Domain:
-    """Return a domain with one text changed."""
+    """Return the domain of these tests with some texts replaced."""
     plain = {"name": "x", "note": "made up", "category": "a", "label": "y", "class": "no", **changes}
     features = (
         Feature(plain["name"], "numeric", 0, 1, source="asserted", source_note=plain["note"]),
@@ -298,8 +298,8 @@ def test_a_domain_that_is_too_large_altogether_is_refused():
 def test_the_largest_forests_are_below_the_limit_of_the_page():
     """The largest allowed forests are smaller than the upload limit of the page.
 
-    The test multiplies the bytes for a node, and for a leaf with the widest possible noise, by the limits of nodes and
-    leaves.
+    The test multiplies the bytes of a node by the limit of nodes, and the bytes of a leaf with the largest possible
+    noise by the limit of leaves.
     """
     rng = np.random.default_rng(0)
     scale = 1_000 * 2 / limits.EPSILON_MIN  # 1,000 trees share the rows, under replace-one
@@ -324,7 +324,7 @@ def test_streamlit_accepts_files_of_the_largest_size():
 
 
 def peak(data: bytes) -> tuple[str, int]:
-    """Return the message of the refusal, and the peak memory in bytes."""
+    """Read a file that is refused. Return the message, and the peak memory in bytes."""
     tracemalloc.start()
     try:
         with pytest.raises(ForestFormatError) as error:
@@ -366,7 +366,7 @@ def test_a_declared_shape_allocates_nothing():
 def test_data_that_grow_when_decompressed_are_not_read_on():
     """Decompression stops at the declared size.
 
-    In this test, 100 KB decompress to 100 MB of zeros: in the place of 100 labels, and in the place of the whole file.
+    In this test, 100 KB decompress to 100 MB of zeros. They take the place of 100 labels, or of the whole file.
     """
     zeros = packed_arrays.pack(np.zeros(100_000_000, np.uint8))["data"]
     content = content_of()
@@ -406,7 +406,7 @@ def test_a_million_trees_are_refused_before_they_are_built():
 
 
 def test_tests_with_many_children_end_at_the_limit():
-    """Tests with many children are refused at the limit of nodes.
+    """Reading tests with many children stops at the limit of nodes.
 
     A tree that tests an attribute of 1,000 categories on each of four levels would have 10^12 leaves.
     """
@@ -442,7 +442,10 @@ def test_a_long_text_beyond_ascii_is_not_decoded():
 
 
 def test_a_ledger_whose_sum_cannot_be_written_is_refused():
-    """A ledger whose sum has too many digits is refused: thirty fractions with coprime denominators of 200 digits."""
+    """The reader refuses a ledger whose sum has too many digits.
+
+    The test adds thirty fractions whose denominators have 200 digits and no common factor.
+    """
     content = content_of()
     entry = content["ledger"]["entries"][0]
     primes = [p for p in range(2, 200) if all(p % q for q in range(2, p))][:30]

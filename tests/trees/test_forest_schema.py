@@ -1,4 +1,7 @@
-"""The schema of a file: every part is closed and bounded, and any value in any place is refused or sound."""
+"""The JSON schema of a forest file: it allows no unknown field and limits every size.
+
+If any value of a file is replaced, the file is refused, or it holds a sound forest.
+"""
 
 import base64
 import gzip
@@ -55,7 +58,7 @@ def test_every_object_is_closed_and_everything_has_a_length(what):
         if "string" in kinds and path.rsplit(".")[-1] not in (
             "data",
             "base64",
-        ):  # their length follows from their shape
+        ):  # the length of these arrays follows from their shape
             assert "maxLength" in part or "pattern" in part, path
         if "integer" in kinds:
             assert part["minimum"] >= 0 and part["maximum"] < 2**64, path
@@ -66,7 +69,7 @@ def test_every_object_is_closed_and_everything_has_a_length(what):
 @pytest.mark.parametrize("name", FILES)
 def test_files_that_were_written_are_as_the_schema_has_them(name):
     forest_schema.check(FILES[name], FILES[name]["version"])
-    # an independent validator
+    # `jsonschema` is an independent validator.
     jsonschema.Draft202012Validator(forest_schema.SCHEMAS[FILES[name]["version"]]).validate(FILES[name])
 
 
@@ -132,7 +135,7 @@ ANY = st.recursive(
 )
 @given(st.sampled_from(sorted(FILES)), st.data())
 def test_any_value_in_any_place_is_refused_with_a_sentence_or_sound(name, data):
-    """A file with one value replaced, removed or added is refused with a message, or sound: all versions and kinds."""
+    """If one value of a file is replaced, removed or added, the file is refused with a message, or it is sound."""
     content = json.loads(json.dumps(FILES[name]))
     *path, last = data.draw(st.sampled_from(places(content)))
     parent = content

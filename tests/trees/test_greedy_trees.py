@@ -1,4 +1,7 @@
-"""Greedy trees: the builder against its naive version, the layout of its result, and a search in plain Python."""
+"""Greedy trees: the builder against a naive version and against a search in plain Python, and its layout.
+
+A chooser is the function that takes a test for each node of a level; -1 means that the node is not split.
+"""
 
 import math
 from fractions import Fraction
@@ -27,7 +30,7 @@ KINDS = st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=1, max_size=4
 def any_test(seed: int, *, skip: float, stubborn: bool = False):
     """Return a chooser that draws a random test for each node, and a list of its inputs.
 
-    `stubborn`: allow decided tests.
+    If `stubborn`, the chooser may draw tests that are decided, because all rows of the node have the same answer.
     """
     shown = []
 
@@ -51,7 +54,7 @@ def best_test(candidates, criterion: str, alpha: int = UNIT):
 
 
 def private_test(candidates, seed: int):
-    """Return a demonstration of the private choice."""
+    """Return a chooser that draws tests like a private forest, with a seed."""
     query_budget = QueryBudget(Fraction(3), 100)
 
     def choose(level, histogram, allowed):
@@ -62,7 +65,7 @@ def private_test(candidates, seed: int):
 
 
 def random_rows(domain: Domain, n: int, seed: int):
-    """Return codes, classes that follow from them in most cases, and integer weights (some 0)."""
+    """Return codes, classes that follow from the codes in most cases, and integer weights, some of which are 0."""
     rng = np.random.default_rng(seed)
     codes = random_codes(domain, n, seed)
     signal = codes[:, 0].astype(int) + 7 * codes[:, -1].astype(int)
@@ -87,7 +90,10 @@ def random_rows(domain: Domain, n: int, seed: int):
     seed=st.integers(0, 10**6),
 )
 def test_the_builder_agrees_with_its_naive_version(kinds, missing, n_bins, n_classes, n, depth, skip, stubborn, seed):
-    """Histograms, open tests, choices and places of rows agree for any choices; no node below a -1 is split."""
+    """For any choices, both versions have the same histograms, allowed tests and places of rows.
+
+    No node below a node without a test is split.
+    """
     domain = with_missing(public_domain(*kinds, n_classes=n_classes), *[i for i in range(4) if missing >> i & 1])
     candidates = public_candidates(domain, n_bins)
     codes, y, weight = random_rows(domain, n, seed)
@@ -114,9 +120,10 @@ def test_the_builder_agrees_with_its_naive_version(kinds, missing, n_bins, n_cla
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 511, 512, 513, 5_000 if JIT else 1_030])
 @pytest.mark.parametrize("skip", [0.0, 0.4])
 def test_counted_and_subtracted_children_have_the_right_histograms(n, skip):
-    """The histograms of every level equal counts by numpy: rows in one or several blocks, sorted or not.
+    """The histograms of every level equal counts by numpy, for rows in one or several blocks, sorted or not.
 
-    The builder counts the rows of some children, and computes the others by subtraction from their parents.
+    The builder counts the rows of some children. For their siblings, it subtracts these counts from those of the
+    parent.
     """
     domain = with_missing(public_domain(None, 3, 1, n_classes=3), 0)
     candidates = public_candidates(domain, 3)
@@ -144,7 +151,7 @@ def test_counted_and_subtracted_children_have_the_right_histograms(n, skip):
     seed=st.integers(0, 10**6),
 )
 def test_grown_trees_are_sound_and_route_rows_to_their_leaves(kinds, missing, n_trees, depth, skip, seed):
-    """Grown trees are sound and have no nodes below a -1, and every row ends in the leaf that the builder states."""
+    """Grown trees are sound, have no nodes below a leaf, and every row ends in the leaf that the builder states."""
     domain = with_missing(public_domain(*kinds), *[i for i in range(4) if missing >> i & 1])
     candidates = public_candidates(domain, 4)
     codes, y, weight = random_rows(domain, 50, seed)
@@ -170,7 +177,7 @@ def test_grown_trees_are_sound_and_route_rows_to_their_leaves(kinds, missing, n_
 
 def test_a_tree_matches_a_calculation_by_hand():
     domain = public_domain(None, 3)
-    candidates = public_candidates(domain, 4)  # x >= 1/4, 1/2, 3/4 | a, b, c
+    candidates = public_candidates(domain, 4)  # the tests are x >= 1/4, 1/2, 3/4 | the category is a, b, c
     grown = [np.array([4]), np.array([1, -1]), np.array([-1, 5, -1, -1])]
     trees, place = as_trees(candidates, [grown, [np.array([-1]), np.full(2, -1), np.full(4, -1)]], 3)
     assert trees.kind.tolist() == [1, NUMERIC, LEAF, LEAF, 1, LEAF, LEAF, LEAF]
@@ -185,7 +192,7 @@ def test_a_tree_matches_a_calculation_by_hand():
 
 
 def test_a_node_without_a_split_stays_one_leaf():
-    """The builder ignores choices below a -1, because the leaf would lose rows."""
+    """The builder ignores tests that are chosen below a leaf, because the leaf would lose its rows."""
     domain = public_domain(None, None)
     candidates = public_candidates(domain, 3)
     codes, y, weight = random_rows(domain, 200, 0)
@@ -251,9 +258,9 @@ def test_other_names_for_classes_change_nothing_else(rows, which):
 
 @pytest.mark.parametrize("alpha", [0, 700, 1_024])
 def test_for_m_alpha_swapped_classes_change_nothing_and_weights_count_as_copies(rows, alpha):
-    """For m-alpha, swapping the classes changes nothing, and a row of weight w equals w copies.
+    """For the m-alpha score, swapping the classes changes nothing, and a row of weight w counts as w rows.
 
-    A larger weight of one class changes the tree.
+    A larger weight of only one class changes the tree.
     """
     candidates, bins, y, weight = rows
     y = (y > 0).astype(np.int32)
@@ -271,9 +278,9 @@ def test_for_m_alpha_swapped_classes_change_nothing_and_weights_count_as_copies(
 
 
 def test_a_row_changes_only_the_histograms_of_nodes_on_its_path(rows):
-    """A row changes one cell of each feature in one node of each level, by its weight.
+    """In each level, a row changes the histogram of one node only, by its weight in one cell of each feature.
 
-    This is why nodes of a level compose in parallel.
+    So the nodes of a level are queries of disjoint rows, and a level costs no more than one node.
     """
     candidates, bins, y, weight = rows
     chosen, _ = grow_tree(candidates, bins, y, weight, n_classes=3, depth=4, choose=best_test(candidates, "gini"))
@@ -292,7 +299,7 @@ def test_a_row_changes_only_the_histograms_of_nodes_on_its_path(rows):
 
 
 def plain_score(children, criterion: str, alpha: int) -> int:
-    """Return minus the potentials of two lists of class weights, rounded like scores."""
+    """Return the score of a split into two children with these class weights, rounded like the engine's scores."""
     total = 0
     for w in children:
         n = sum(w)
@@ -304,7 +311,7 @@ def plain_score(children, criterion: str, alpha: int) -> int:
 
 
 def plain_search(domain: Domain, n_bins: int, rows, *, depth: int, criterion: str, alpha: int) -> list:
-    """Return the best tree as nested lists [feature, kind, threshold, left, right], or a table of class weights."""
+    """Return the best tree as nested lists: [feature, kind, threshold, left, right], or the class weights of a leaf."""
     codes, y, weight = rows
     n_classes = domain.n_classes
     tests = []
@@ -325,7 +332,7 @@ def plain_search(domain: Domain, n_bins: int, rows, *, depth: int, criterion: st
             return table(members)
         may = [t for t in tests if len({answer_of(t, code) for code in box[t[0]]}) == 2] or tests
         sides = lambda t: [[i for i in members if answer_of(t, codes[i][t[0]]) == side] for side in (False, True)]
-        # the first of the best tests
+        # `max` returns the first of equally good tests, as the engine does.
         best = max(may, key=lambda t: plain_score([table(s) for s in sides(t)], criterion, alpha))
         inside = lambda side: [[c for c in b if j != best[0] or answer_of(best, c) == side] for j, b in enumerate(box)]
         return [best, *[split(s, inside(side), level + 1) for side, s in enumerate(sides(best))]]

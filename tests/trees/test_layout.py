@@ -1,4 +1,4 @@
-"""The flat layout: its derived arrays, and the trees that it refuses."""
+"""The flat arrays that hold trees: derived arrays, and the invalid trees that `check` refuses."""
 
 import dataclasses
 
@@ -99,7 +99,7 @@ def test_check_refuses_a_threshold_that_is_no_code_of_its_feature(mixed):
 
 
 def test_check_refuses_unreachable_nodes():
-    """`check` refuses a tree of one test and four leaves whose root points to the last two."""
+    """`check` refuses a tree of one test and four leaves, whose root points to the last two leaves."""
     kind = np.array([0, LEAF, LEAF, LEAF, LEAF], np.uint8)
     nobody = np.array([-1] * 4, np.int32)
     first_child = np.array([3, 1, 2, 3, 4], np.int32)

@@ -1,4 +1,7 @@
-"""Trees of the multinomial random forest: a naive version, the law of the draws, ends of branches, and limits."""
+"""Trees of the multinomial random forest: a naive version, the law of the draws, the ends of branches, and limits.
+
+Structure rows choose the tests of a tree, and estimation rows label its leaves.
+"""
 
 import itertools
 
@@ -52,14 +55,14 @@ def structure_rows(n: int, *, seed: int, tree: int, partition_rate: float = 1.0)
 
 
 def key_of(key, *numbers: int) -> np.uint64:
-    """Return the key at the end of a path of numbers."""
+    """Return the random key that follows from a key and a sequence of numbers."""
     for number in numbers:
         key = np.uint64(hashed(np.uint64(key), number))
     return np.uint64(key)
 
 
 def pmf(decreases, temperature: float) -> np.ndarray:
-    """Return the selection law by the formula of the paper."""
+    """Return the probabilities with which the paper's formula selects among these decreases of impurity."""
     decreases = np.array(decreases)
     low, high = decreases.min(), decreases.max()
     if high - low < 1e-10:
@@ -80,7 +83,7 @@ def cuts_of(values: list[int], categorical: bool) -> list[int]:
 def one_tree(
     codes, y, *, n_classes, categorical, taken, key, min_leaf, temperatures, impurity, stopping, purity_stop, max_depth
 ):
-    """Grow a tree as `midpoint_kernels.grow_midpoint_tree` does, with rows as sets and every cut counted anew."""
+    """Grow the tree of `midpoint_kernels.grow_midpoint_tree` plainly: nodes are sets of rows, and cuts count rows."""
 
     def rows_of(rows):
         return np.bincount(y[rows], minlength=n_classes)
@@ -168,7 +171,7 @@ def assert_naive_agrees(
 def test_the_kernel_agrees_with_its_naive_version(mixed, impurity, stopping, temperatures):
     """The kernel agrees with its naive version on large trees.
 
-    Numeric features have 65,536 or 20 values, categorical ones 2 to 7.
+    Numeric features have 65,536 or 20 values, and categorical features have 2 to 7.
     """
     codes, y = table(mixed, 150)
     codes[:, 2] //= 3277
@@ -243,9 +246,9 @@ def test_equal_decreases_are_drawn_uniformly_and_ties_at_the_top_share():
 
 @pytest.mark.parametrize("n_features", [2, 4, 18, 30, 1558])
 def test_probabilities_of_features_stay_within_their_bounds(n_features):
-    """Probabilities are at least 1 / (1 + (D - 1) e^(B/2)) and at most e^(B/2) / (e^(B/2) + D - 1); both are attained.
+    """Probabilities of D features at temperature B attain the bounds of lemma 3, and do not exceed them.
 
-    This is lemma 3.
+    The bounds are 1 / (1 + (D - 1) e^(B/2)) and e^(B/2) / (e^(B/2) + D - 1).
     """
     weight = np.exp(5)
     bounds = 1 / (1 + (n_features - 1) * weight), weight / (weight + n_features - 1)
@@ -268,9 +271,9 @@ def root_candidates(codes, y, taken, n_classes: int) -> list[tuple[np.ndarray, n
 
 
 def test_features_and_cuts_are_drawn_by_their_law(numeric):
-    """Features follow their law by a normal approximation, cuts by Kolmogorov-Smirnov.
+    """Features follow their law, by a normal approximation, and so do cuts, by Kolmogorov-Smirnov tests.
 
-    Each test has a false alarm below 1e-6.
+    With random seeds, each test would fail by chance with probability below 1e-6.
     """
     codes, y = table(numeric, 40, coarse=16)
     structures = [structure_rows(40, seed=3, tree=t) for t in range(1000)]
@@ -285,11 +288,11 @@ def assert_drawn_by_their_law(domain, codes, y, structures, candidates_of, tempe
     trees, _ = grow(domain, codes, y, n_trees=n_trees, seed=3, purity_stop=False, **options)
     expected, drawn, positions = np.zeros((n_trees, 5)), np.zeros((n_trees, 5)), []
     rng = np.random.default_rng(0)
-    split = np.flatnonzero(np.diff(trees.tree_start) == 3)  # an empty child rarely makes the root a leaf
+    split = np.flatnonzero(np.diff(trees.tree_start) == 3)  # trees of one test; rarely, the root is a leaf
     assert len(split) > 0.8 * n_trees
     for t in range(n_trees):
         candidates = candidates_of[t]
-        # A root that became a leaf does not show its cut, so cuts are weighted by whether the root stays a test.
+        # If a cut leaves a child empty, the root becomes a leaf. So the expected law includes only cuts that do not.
         estimation = codes[~structures[t]]
         shares = pmf([decreases.max() for _, decreases in candidates], temperature)
         kept = []
@@ -329,9 +332,9 @@ def test_every_tree_uses_every_row_once(mixed):
 
 
 def test_every_row_and_every_pair_of_rows_is_as_likely_a_structure_row():
-    """All sets of 4 among 8 rows are equally likely structure rows: chi-square over 7,000 trees.
+    """All sets of 4 among 8 rows are equally likely structure rows, by a chi-square test on 7,000 trees.
 
-    False alarm below 1e-6.
+    With random seeds, the test would fail by chance with probability below 1e-6.
     """
     sets = [tuple(np.flatnonzero(structure_rows(8, seed=1, tree=t))) for t in range(7000)]
     seen = [sets.count(rows) for rows in itertools.combinations(range(8), 4)]
@@ -362,11 +365,11 @@ def test_under_the_authors_rule_leaves_are_small_or_pure_but_never_empty(mixed):
     trees, counts = grow(mixed, codes, y, min_leaf=5, n_trees=10)
     sizes = counts.sum(axis=1)
     assert sizes.min() >= 1
-    assert sizes.min() < 5  # smaller than the text of the paper requires
+    assert sizes.min() < 5  # the text of the paper requires 5 rows, but the authors' program allows fewer
     parents = trees.parent[trees.leaf_nodes]
     siblings = np.bincount(parents[trees.leaf_nodes != parents], sizes[trees.leaf_nodes != parents], trees.n_nodes)
     both_leaves = np.bincount(parents, minlength=trees.n_nodes) == 2
-    assert siblings[both_leaves].min() > 5  # nodes with 5 estimation rows or fewer were not split
+    assert siblings[both_leaves].min() > 5  # no node with 5 estimation rows or fewer was split
 
 
 def test_rejecting_ends_branches_sooner_than_not_drawing_such_cuts(mixed):
@@ -459,7 +462,7 @@ def test_mirrored_columns_are_exact_ties():
         trees, _ = grow(domain, codes, y, n_trees=900, max_depth=1, min_leaf=1, **greedy)
         roots = trees.feature[trees.tree_start[:-1]]
         seen = np.bincount(roots[roots >= 0], minlength=3)
-        assert seen.sum() > 850  # an empty child rarely makes the root a leaf
+        assert seen.sum() > 850  # in few trees, a child is empty and the root is a leaf
         assert stats.chisquare(seen).pvalue > FALSE_ALARM
 
 
@@ -473,9 +476,9 @@ def test_extreme_codes_are_separated():
 
 
 def test_trees_deeper_than_released_ones_are_routed_the_same():
-    """Trees that are deeper than released ones are routed correctly.
+    """Rows are routed correctly in trees that are deeper than any released tree.
 
-    Tests of one category after another make long paths.
+    The trees test one category after another, which makes long paths.
     """
     domain = public_domain(40, 40, None)
     codes, y = table(domain, 600)
@@ -497,9 +500,9 @@ def test_trees_do_not_depend_on_threads_or_on_how_many_there_are(mixed):
 
 
 def test_the_forest_learns(mixed):
-    """More than two thirds of new rows are classified correctly.
+    """The forest classifies more than two thirds of new rows correctly.
 
-    20 % of the labels are noise, and the largest class has 40 %.
+    20 % of the labels are random, and the most frequent class has 40 % of the rows.
     """
     codes, y = table(mixed, 600)
     trees, counts = grow(mixed, codes[:400], y[:400], n_trees=50)

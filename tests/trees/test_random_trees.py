@@ -1,4 +1,4 @@
-"""Structure from seed and domain alone: shape, prefixes, ranges, caps, and the law of the draws."""
+"""Random trees, whose structure follows from the seed and the domain alone: shape, limits, and law of the draws."""
 
 import dataclasses
 import hashlib
@@ -20,8 +20,8 @@ FALSE_ALARM = 1e-6
 GOLDEN_FEATURES = [0, 1, 0, -1, -1, -1]
 GOLDEN_THRESHOLDS = [50724, -1, 55812, -1, -1, -1]
 # SHA-256 of forests by (attributes, categorical, thresholds). The attributes are one numeric attribute, or a numeric
-# attribute and two categorical attributes of 3 and 1 categories. All versions have these hashes, except that thresholds
-# above the codes are now the highest code.
+# attribute and two categorical attributes with 3 and 1 categories. All versions have the same forests, except that
+# thresholds that exceeded the highest code now equal it.
 GOLDEN = {
     (1, "multiway", "node"): "0a91f81832a0f05f",
     (1, "multiway", "domain"): "da59c2048eecf137",
@@ -39,7 +39,7 @@ GOLDEN = {
 
 
 def paths(trees, tree):
-    """Yield every path of one tree as a list of (node, child) pairs."""
+    """Yield every path from the root to a leaf of one tree, as a list of (node, child) pairs."""
     one = trees.select(tree)
     for leaf in one.leaf_nodes:
         path, child = [], int(leaf)
@@ -110,7 +110,7 @@ def test_forests_of_old_seeds_are_unchanged(n_features, categorical, thresholds)
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_threshold_is_a_code_of_its_feature_even_if_the_range_is_empty(seed):
-    """Thresholds are codes, even if a range is empty (for most seeds: twenty trees of depth 8 on one attribute)."""
+    """Thresholds are codes, even if deep tests exhaust the range of an attribute, which happens for most seeds."""
     trees = grow_random_trees(public_domain(None), n_trees=20, depth=8, seed=seed)
     trees.check(np.array([65_536]))
     assert trees.threshold.max() <= 65_535
@@ -187,7 +187,10 @@ def test_depth_zero_is_a_single_leaf(mixed):
 
 
 def test_features_and_thresholds_are_uniform():
-    """Features and thresholds are uniform: chi-square and Kolmogorov-Smirnov, false alarm below 1e-6 for each."""
+    """Features and thresholds are uniform, by chi-square and Kolmogorov-Smirnov tests.
+
+    With random seeds, each test would fail by chance with probability below 1e-6.
+    """
     trees = grow_random_trees(public_domain(*[None] * 7), n_trees=4000, depth=1, seed=11, thresholds="domain")
     roots = trees.tree_start[:-1]
     assert stats.chisquare(np.bincount(trees.feature[roots], minlength=7)).pvalue > FALSE_ALARM

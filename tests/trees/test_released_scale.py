@@ -1,4 +1,7 @@
-"""The released scale: golden values, nested histograms, and the thresholds and cuts that follow from it."""
+"""The released scale, which places thresholds where noisy histograms count many rows.
+
+The tests cover stored values, the three nested histograms, and the thresholds and cuts that follow from the scale.
+"""
 
 from fractions import Fraction
 
@@ -48,7 +51,7 @@ def a_scale(seed: int, n_numeric: int) -> ReleasedScale:
 
 
 def test_the_scale_matches_golden_values():
-    """The scale matches golden values of two levels; the third has zero counts, so each cell is divided into four."""
+    """The scale matches stored values for two levels of histograms. The third level has zero counts, so it is even."""
     rows = [[120, -7, 33, 4], [90, 31, 0, -5], [0, 3, -9, 2], [30, -2, 1, 6], [1, 0, 2, -1]]
     borders = released_cdf(rows + [[0] * 4] * 16, Fraction(20))
     assert borders[::4] == GOLDEN
@@ -71,7 +74,7 @@ def test_the_cumulative_scale_rises_from_zero_to_one(rows, noise_scale):
 
 
 def test_without_signal_the_scale_is_the_public_one():
-    """The scale is the public one if all counts are equal, or if the prior outweighs the noise."""
+    """The released scale equals the public scale if all counts are equal, or if counts are small against the prior."""
     assert released_cdf([[0] * 4] * 21, Fraction(1, 3)) == PUBLIC.tolist()
     far = released_cdf([[3, 0, 5, 1]] * 21, Fraction(10**9))
     assert np.abs(np.array(far) - PUBLIC).max() < TOP * 1e-7
@@ -133,15 +136,15 @@ def test_on_the_public_scale_trees_are_the_same(thresholds):
         grow_random_trees(domain, **settings, scale=s) for s in (None, ReleasedScale(np.stack([PUBLIC] * 2)))
     )
     assert np.array_equal(plain.feature, even.feature)
-    # A quantile is the code above it on this scale, and the code below it on the public scale.
+    # A quantile between two codes is rounded up on this scale, and rounded down on the public scale.
     assert np.abs(plain.threshold - even.threshold).max() <= (thresholds == "quantized")
 
 
 @pytest.mark.parametrize("thresholds", ["node", "domain", "quantized"])
 def test_thresholds_lie_where_rows_are(thresholds):
-    """Thresholds lie among the rows, and deeper trees have the same roots.
+    """Thresholds lie where rows are, and trees of another depth have the same roots.
 
-    All rows lie in one cell of the range, and more than 99 % of the root thresholds lie in this cell, too.
+    All rows lie in one cell of the histogram, and more than 99 % of the roots have a threshold in this cell.
     """
     domain = public_domain(None)
     cells = np.zeros((1, CELLS), np.int64)
@@ -193,7 +196,7 @@ def test_a_mixture_lies_between_its_two_scales():
     st.sampled_from([None, "category"]),
 )
 def test_thresholds_of_deep_trees_are_codes(cell, thresholds, seed, missing):
-    """Thresholds of deep trees are codes, also if all rows are in one cell, which a few tests exhaust."""
+    """Thresholds of deep trees are codes, even if all rows are in one cell, which a few tests divide completely."""
     feature = Feature("a", "numeric", 0.0, 1.0, missing=missing or "refuse", source="documented", source_note="made up")
     domain = Domain((feature,), (0, 1), "y", "documented", "made up")
     counts = np.zeros((1, CELLS), np.int64)

@@ -1,4 +1,4 @@
-"""Kernels against their naive versions, on every shape of tree and on numbers of rows around block sizes."""
+"""Routing kernels against naive versions, on every kind of tree, and with one row more or less than a full block."""
 
 import dataclasses
 
@@ -49,9 +49,9 @@ def test_kernels_agree_with_their_naive_versions(kinds, depth, n, categorical, n
 
 
 def test_two_way_multiway_trees_are_not_taken_for_binary_ones():
-    """A tree is not routed like a complete binary tree if its tests are multiway tests with two children.
+    """Kernels do not treat a tree as a complete binary tree if its tests are multiway tests with two children.
 
-    The children have the same places as in a binary tree, but a packed node marks its test as multiway.
+    The children have the same places as in a binary tree, but the node marks its test as multiway.
     """
     domain = public_domain(*[2] * 12)
     trees = grow_random_trees(domain, n_trees=5, depth=6, seed=0, max_leaves=64)
@@ -99,9 +99,10 @@ def test_too_many_categories_for_a_packed_node_are_refused():
 
 @pytest.mark.parametrize(("field", "value"), [("threshold", 65_536), ("threshold", 2**31 - 1), ("feature", 5)])
 def test_a_test_that_does_not_fit_a_packed_node_is_refused(numeric, field, value):
-    """A test that does not fit a packed node is refused.
+    """A test that does not fit into a packed node is refused.
 
-    A threshold of more than 16 bits would overwrite the feature, and name a column that does not exist.
+    A packed node stores feature and threshold in one integer. A threshold of more than 16 bits would change the feature
+    to a column that does not exist.
     """
     trees = grow_random_trees(numeric, n_trees=2, depth=3, seed=0)
     broken = getattr(trees, field).copy()
@@ -162,7 +163,7 @@ NO_CODES = [
 @pytest.mark.parametrize("name", CODED)
 @pytest.mark.parametrize("codes", NO_CODES, ids=range(len(NO_CODES)))
 def test_invalid_codes_are_refused(name, codes):
-    """Invalid codes are refused, because kernels check no bounds and would end the process."""
+    """Invalid codes are refused, because kernels do not check array bounds and could crash the process."""
     for ask in (CODED[name].forest_.predict_codes, CODED[name].forest_.shares_and_index):
         with pytest.raises(ValueError, match="codes"):
             ask(codes)

@@ -1,4 +1,7 @@
-"""Scores of splits against exact arithmetic, and the effect of one row, over complete grids of small tables."""
+"""Scores of splits against exact arithmetic, and the effect of one row on a score, over all small tables.
+
+The score of a split is minus the sum of the potentials of its two children.
+"""
 
 import itertools
 import math
@@ -17,7 +20,7 @@ from dpforest.trees.split_scores import CRITERIA, UNIT, score_splits, sensitivit
 from tests.conftest import public_domain, random_codes
 
 JIT = not numba.config.DISABLE_JIT
-COUNTED = ("gini", "max", "entropy")  # criteria on numbers of rows
+COUNTED = ("gini", "max", "entropy")  # criteria that are computed from numbers of rows, without weights
 ALPHAS = (0, 1, 37, 512, 717, 1_023, 1_024)
 
 
@@ -28,13 +31,13 @@ def one_test() -> Candidates:
 
 
 def scores_of(left: np.ndarray, right: np.ndarray, criterion: str, alpha: int = UNIT) -> np.ndarray:
-    """Return scores of splits with these class weights in their children, both (n, n_classes)."""
+    """Return the scores of n splits. `left` and `right` hold the class weights in the children, (n, n_classes) each."""
     histogram = np.ascontiguousarray(np.stack(np.broadcast_arrays(left, right), axis=1), np.int64)
     return score_splits(histogram, one_test(), criterion, alpha)[:, 0]
 
 
 def potential(weights, criterion: str, alpha: int = UNIT) -> np.ndarray:
-    """Return the potential of children with these class weights; an empty sibling adds nothing."""
+    """Return the potential of children with these class weights: minus the score of a split with an empty sibling."""
     weights = np.asarray(weights, np.int64)
     whole = -scores_of(weights, np.zeros_like(weights), criterion, alpha)
     assert np.array_equal(whole, -scores_of(np.zeros_like(weights), weights, criterion, alpha))
@@ -42,7 +45,7 @@ def potential(weights, criterion: str, alpha: int = UNIT) -> np.ndarray:
 
 
 def exact_potential(weights, criterion: str, alpha: int) -> int:
-    """Return the potential in integers and fractions."""
+    """Return the potential, computed with integers and fractions only."""
     w = [int(x) for x in weights]
     total = sum(w)
     if criterion == "m-alpha":
@@ -66,9 +69,9 @@ def tables(n_classes: int, most: int) -> np.ndarray:
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_m_alpha_is_the_loss_within_its_rounding(alpha):
-    """The m-alpha score is half of the loss's potential, on the grid of weights times alpha.
+    """The m-alpha potential is half of the potential of the loss, in units of the grid of weights times alpha.
 
-    Only the root is rounded, down.
+    Only its square root is rounded, namely down.
     """
     w = np.concatenate([tables(2, 60), np.random.default_rng(0).integers(0, 2**30, (2_000, 2))])
     score = potential(w, "m-alpha", alpha)
@@ -82,7 +85,7 @@ def test_counted_criteria_are_the_losses_within_a_step():
     w = np.concatenate([tables(2, 60), np.random.default_rng(0).integers(0, 2**20, (2_000, 2))])
     n1, n0 = w[:, 1], w[:, 0]
     above = potential(w, "gini") - UNIT * GINI.potential(n1, n0) / 2
-    assert np.all((above > -1e-5) & (above < 1 + 1e-5))  # rounded up
+    assert np.all((above > -1e-5) & (above < 1 + 1e-5))  # the potential is rounded up
     assert np.array_equal(potential(w, "max"), UNIT * ERROR.potential(n1, n0) / 2)
     assert np.abs(potential(w, "entropy") - UNIT * ENTROPY.potential(n1, n0)).max() < 1.5 + 1e-4  # three rounded terms
 
@@ -96,12 +99,12 @@ def test_scores_of_many_classes_match_fractions(criterion, n_classes):
     score = potential(w, criterion)
     assert np.array_equal(score, [exact_potential(row, criterion, UNIT) for row in w])
     assert np.array_equal(potential(w[:, rng.permutation(n_classes)], criterion), score)
-    assert (potential(w * np.eye(n_classes, dtype=int)[0], criterion) == 0).all()  # pure, or empty
+    assert (potential(w * np.eye(n_classes, dtype=int)[0], criterion) == 0).all()  # pure or empty children
 
 
 @pytest.mark.parametrize("criterion", COUNTED)
 def test_an_empty_class_changes_no_score(criterion):
-    """The kernel for two classes agrees with the one for many."""
+    """With a third class that has no rows, the kernel for many classes agrees with the kernel for two classes."""
     rng = np.random.default_rng(0)
     left, right = rng.integers(0, 500, (2, 2_000, 2))
     wide = [np.concatenate([side, np.zeros((2_000, 1), int)], axis=1) for side in (left, right)]
@@ -137,7 +140,7 @@ def test_scores_of_every_candidate_match_a_count_of_rows(criterion, n_classes):
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("n, most", [(2, 1), (2, 9), (3, 5), (6, 7), (9, 4), (2, 20)])
 def test_one_row_changes_m_alpha_potentials_over_all_tables_by_at_most_the_bound(alpha, n, most):
-    """Over all children of n - 1 rows of weight up to `most`, one more row changes a potential by at most s."""
+    """For all children of n - 1 rows with weights up to `most`, one more row changes a potential by at most a bound."""
     s = sensitivity("m-alpha", n, alpha=alpha, weight=most)
     before = tables(2, (n - 1) * most)
     p = potential(before, "m-alpha", alpha)
@@ -147,9 +150,10 @@ def test_one_row_changes_m_alpha_potentials_over_all_tables_by_at_most_the_bound
             change = potential(before + row, "m-alpha", alpha) - p
             assert change.min() >= 0  # a row never lowers a potential, so all changes have the same sign
             reach = np.maximum(reach, change)
-    corner = np.flatnonzero(before[:, 0] + before[:, 1] == before[:, 1].max())[0]  # all other rows have the other class
+    # In this child, all earlier rows have the second class.
+    corner = np.flatnonzero(before[:, 0] + before[:, 1] == before[:, 1].max())[0]
     assert before[corner].tolist() == [0, (n - 1) * most]
-    assert reach.max() <= s and reach[corner] >= s - alpha  # the bound is attained, except for the rounding of the root
+    assert reach.max() <= s and reach[corner] >= s - alpha  # attains the bound, up to the rounding of the square root
 
 
 SIZES = [(2, 60), (3, 20), (4, 11), (6, 6)]  # classes, rows
@@ -158,7 +162,7 @@ SIZES = [(2, 60), (3, 20), (4, 11), (6, 6)]  # classes, rows
 @pytest.mark.parametrize("n_classes, most", SIZES)
 @pytest.mark.parametrize("criterion", COUNTED)
 def test_one_row_changes_counted_criteria_over_all_tables_within_one_interval(criterion, n_classes, most):
-    """Over all tables, the change of a potential by one more row lies in one interval, and so does a score's change."""
+    """The change of a potential by one more row lies in the same interval for all tables, and so for scores."""
     before = tables(n_classes, most - 1)
     p = potential(before, criterion)
     changes = np.array([potential(before + row, criterion) - p for row in np.eye(n_classes, dtype=int)])
@@ -166,14 +170,14 @@ def test_one_row_changes_counted_criteria_over_all_tables_within_one_interval(cr
     assert changes.max() - min(changes.min(), 0) <= s
     exact = {"gini": 2 - 2 / most, "max": 1, "entropy": math.log2(most) + (most - 1) * math.log2(most / (most - 1))}
     assert changes.max() >= UNIT * exact[criterion] - 2
-    if criterion == "entropy":  # Each logarithm is rounded separately, so a potential can fall by two steps.
+    if criterion == "entropy":  # each logarithm is rounded separately, so a potential can fall by two steps
         assert changes.min() >= -2 and s <= changes.max() + 5 + UNIT * (1 / math.log(2) - 1)
     else:
         assert changes.min() == 0 and s <= UNIT * (2 if criterion == "gini" else 1) + 1
 
 
 def test_rounded_entropy_stays_within_the_interval_for_large_tables():
-    """The interval holds also for large tables, where a row of the largest class adds less than a step."""
+    """The interval also holds for large tables, where a row of the most frequent class adds less than a grid step."""
     rng = np.random.default_rng(0)
     draws = 400_000 if JIT else 3_000
     large = rng.integers(0, 2 ** rng.integers(1, 21, (draws, 1)), (draws, 3))
@@ -208,9 +212,9 @@ def test_large_tables_stay_within_the_interval(criterion):
 
 @pytest.mark.parametrize("criterion, alpha", [*[("m-alpha", a) for a in (0, 717, 1_024)], *[(c, 0) for c in COUNTED]])
 def test_replacing_a_row_moves_a_score_by_no_more(criterion, alpha):
-    """Replacing a row changes a score by at most the same bound in each direction.
+    """Replacing a row changes a score by no more than adding a row may change it.
 
-    Weight, class and child of the row may change; the score sums over both children.
+    The weight, the class and the child of the row may change.
     """
     n, most = (4, 3) if criterion == "m-alpha" else (9, 1)
     s = sensitivity(criterion, n, alpha=alpha, weight=most) if criterion == "m-alpha" else sensitivity(criterion, n)
@@ -230,7 +234,7 @@ def test_replacing_a_row_moves_a_score_by_no_more(criterion, alpha):
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_one_row_moves_all_candidates_of_its_node_within_one_interval(criterion):
-    """One more row changes the scores of its node within one interval, and those of other nodes not at all."""
+    """The changes of all scores of a node by one more row lie in one interval. Scores of other nodes do not change."""
     domain = public_domain(None, 4, 2, 3)
     candidates = public_candidates(domain, 4)
     rng = np.random.default_rng(3)
@@ -262,7 +266,7 @@ def test_sensitivities_match_values_by_hand():
     assert sensitivity("m-alpha", 101, alpha=512, weight=100) == 512 * 1_001 + 512 * 100
     assert sensitivity("max", 5) == 1_024
     for n in (2, 100, MAX_BOUND):
-        for alpha in ALPHAS:  # half of the bound of the loss, on the grid, plus at most one step of alpha
+        for alpha in ALPHAS:  # half of the bound on the loss, in grid units, plus at most one step of alpha
             exact = m_alpha(alpha / UNIT).sensitivity(n, 700 / UNIT) * UNIT**2 / 2
             assert exact - 1e-6 <= sensitivity("m-alpha", n, alpha=alpha, weight=700) <= exact + alpha + 1e-6
         assert sensitivity("entropy", n) >= UNIT * (math.log2(n) + 1 / math.log(2)) + 4
@@ -305,9 +309,10 @@ FULL = 2**31  # 2**21 rows of weight 1024, slightly more than allowed
     ],
 )
 def test_nothing_overflows_with_the_most_rows_of_full_weight(left, right):
-    """Scores of the most rows at full weight are exact, so nothing overflows.
+    """Scores of the largest allowed tables, with all rows at full weight, are exact, so no integer overflows.
 
-    Without the compiler numpy warns of overflows, and warnings are errors here; with it, scores would be wrong.
+    Without the compiler, numpy would warn of overflows, and pytest turns warnings into errors. With it, scores would be
+    wrong.
     """
     for alpha in ALPHAS:
         score = scores_of(np.array([left]), np.array([right]), "m-alpha", alpha)[0]

@@ -15,7 +15,10 @@ def visit(path: str = "", **query) -> AppTest:
 
 
 def controls() -> AppTest:
-    """Return a page with Explore's controls alone, which simulates no releases. Run it after setting its address."""
+    """Return a page with the controls of Explore only, which simulates no releases.
+
+    The page has not run yet, so a test can set its address first.
+    """
 
     def page() -> None:
         from ui.shared import sidebar
@@ -27,6 +30,6 @@ def controls() -> AppTest:
 
 
 def words(app: AppTest) -> str:
-    """Return all text of a page, with plain spaces."""
+    """Return all text of a page. Non-breaking spaces become plain spaces."""
     elements = [*app.main.markdown, *app.main.caption, *app.sidebar.caption, *app.info, *app.warning]
     return "\n".join(e.value for e in elements).replace("\u00a0", " ")

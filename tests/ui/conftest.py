@@ -1,4 +1,4 @@
-"""Settings of all tests of pages."""
+"""Fixtures that apply to all tests of pages."""
 
 import pytest
 
@@ -8,15 +8,16 @@ from ui.jobs import first_release
 
 @pytest.fixture(autouse=True)
 def no_book(monkeypatch):
-    """Switch the app's book off, except in tests that name a folder for it."""
+    """Switch off the app's book (the ledger across releases), except in tests that name a folder for it."""
     monkeypatch.setenv("DPFOREST_DATA_DIR", "off")
 
 
 @pytest.fixture(autouse=True)
 def few_releases(monkeypatch, request):
-    """Refine figures to two releases, and simulate no other lines or forests, except in tests marked `refined`.
+    """Let pages simulate two releases, and no further lines or forests, except in tests marked `refined`.
 
-    A page computes all of this while a user looks at it. It takes most of the time of a run; few tests depend on it.
+    A page refines its figures by more simulations while a user looks at it. This takes most of the time of a run, and
+    few tests depend on it.
     """
     if request.node.get_closest_marker("refined") is None:
         monkeypatch.setattr(first_release, "LAST", 2)

@@ -1,4 +1,4 @@
-"""Answer the cards of the Data tab in AppTest."""
+"""Functions that answer the cards of the Data tab, on which a user makes the domain of an upload public (AppTest)."""
 
 from streamlit.testing.v1 import AppTest
 
@@ -14,18 +14,18 @@ _ANSWERS = (RANGE, LIST, TABLE)
 
 
 def chooser(app: AppTest):
-    """Return the box that chooses a card."""
+    """Return the select box in which a user chooses a card."""
     return next(box for box in app.selectbox if box.label == "Card")
 
 
 def open_card(app: AppTest, title: str) -> AppTest:
-    """Open the card whose title begins so."""
+    """Open the card whose title begins with this text."""
     box = chooser(app)
     return box.select(next(option for option in box.options if option.startswith(title))).run()
 
 
 def field(app: AppTest, label: str):
-    """Return the text field with this label. A card has one for its source, above the fields of other parts."""
+    """Return the first text field with this label. Of several fields for a source, the first is for the card itself."""
     return next(widget for widget in app.text_input if widget.label == label)
 
 
@@ -34,9 +34,9 @@ def press(app: AppTest, label: str) -> AppTest:
 
 
 def answer(app: AppTest, source: str, low: float | str = 0, high: float | str = 100, *, rare: bool = False) -> AppTest:
-    """Answer the open card with these words as its source. A range keeps what is filled in.
+    """Answer the open card, with this text as its source. Numbers that are already filled in stay.
 
-    With `rare`, the values that few rows have are chosen, too.
+    With `rare`, the answer includes the values that few rows have.
     """
     if rare:
         for box in app.multiselect:
@@ -51,13 +51,13 @@ def answer(app: AppTest, source: str, low: float | str = 0, high: float | str = 
 
 
 def open_cards(app: AppTest) -> list[str]:
-    """Return the titles of the cards that are still to answer, without those about several columns."""
+    """Return the titles of the unanswered cards, without cards about several columns."""
     done = (" (ready)", " (left out)", ", has dates)")
     return [title for title in chooser(app).options if not title.endswith(done) and "at once" not in title]
 
 
 def confirm(app: AppTest, source: str = "the study protocol", low: float | str = 0, high: float | str = 100) -> AppTest:
-    """Answer all open cards, each on its own."""
+    """Answer every open card by itself, without the cards that answer for several columns at once."""
     app.session_state["tab"] = "Data"
     app.run()
     while left := open_cards(app):
@@ -70,7 +70,7 @@ def confirm(app: AppTest, source: str = "the study protocol", low: float | str =
 
 
 def make_public(app: AppTest, source: str = "the study protocol") -> AppTest:
-    """Give all parts of the schema this source, without the cards."""
+    """Give all parts of the domain this source directly, without using the cards."""
     app.session_state["tab"] = "Data"
     answer(open_card(app.run(), "the label"), source, rare=True)
     schemas = app.session_state["schemas"]

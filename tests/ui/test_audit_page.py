@@ -1,4 +1,4 @@
-"""The Audit page (AppTest): it opens for every rule and shows the numbers of the papers' table."""
+"""The Audit page (AppTest): it opens for every leaf mechanism, and shows the numbers of docs/PAPERS.md."""
 
 import json
 import math

@@ -20,7 +20,7 @@ def upload_page(app) -> AppTest:
 
 @pytest.mark.slow
 def test_refused_one_after_the_other(upload_page):
-    """One session refuses all bad files in turn and then accepts a good one."""
+    """The same session refuses all bad files in turn, and then accepts a good file."""
     for name, bad in REFUSED.items():
         upload_page.file_uploader[0].upload(f"{name}.csv", bad.data).run()
         assert not upload_page.exception, name

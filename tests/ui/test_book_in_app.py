@@ -1,4 +1,7 @@
-"""Releases of uploaded tables are booked: before noise, on the people that the user names, within their cap."""
+"""Releases of uploaded tables are booked: before noise is drawn, for the people that the user names, within their cap.
+
+The book is the ledger across releases.
+"""
 
 import hashlib
 import json
@@ -54,7 +57,7 @@ def chosen(rows: str = CSV, epsilon: float = 1.0) -> Choice:
 
 
 def content_of_dialog() -> None:
-    """Draw the content of the release dialog, and stay open when a control is used."""
+    """Draw the content of the release dialog, which stays open when a user moves a control."""
     from contextlib import suppress
 
     import streamlit as st
@@ -73,7 +76,7 @@ def content_of_dialog() -> None:
 
 
 def dialog(choice: Choice, **words: str) -> AppTest:
-    """Open the dialog, in which earlier answers for the record are filled in."""
+    """Open the dialog, with these answers about the record filled in."""
     app = AppTest.from_function(content_of_dialog, default_timeout=600)
     app.session_state["choice"] = choice
     app.session_state["record_words"] = {choice.table.key: {"purpose": "plan the beds", "owner": "Dr. A"} | words}
@@ -157,7 +160,7 @@ def test_nothing_is_released_if_the_book_cannot_be_used(folder):
     assert not [b for b in app.button if b.label.startswith("Release for ε")]
     (folder / "book.sqlite").unlink()
     app = dialog(chosen())
-    with closing(sqlite3.connect(folder / "book.sqlite")) as db:  # between the question and the release
+    with closing(sqlite3.connect(folder / "book.sqlite")) as db:  # happens between the question and the release
         db.execute("PRAGMA user_version = 9")
     passed(release_button(app).click().run())
     assert "newer version" in shown(app) and not app.session_state["releases"]
@@ -175,7 +178,7 @@ def test_a_bundled_table_is_not_booked(folder):
         ("", "localhost", [], True),
         ("", "127.0.0.1", [], True),
         ("", "0.0.0.0", [], False),
-        ("", "localhost", ["forests.example"], False),  # a proxy on this machine brings in other people
+        ("", "localhost", ["forests.example"], False),  # other people reach this machine through a proxy
         ("/data", "0.0.0.0", [], True),
         ("off", "localhost", [], False),
     ],

@@ -64,7 +64,10 @@ def test_the_booster_starts_without_delta(page):
 
 @pytest.mark.slow
 def test_the_card_is_the_same_whether_or_not_the_schema_is_public(page):
-    """The card states the limit from the exact curve of Gaussian noise; ε and δ alone would give 73.2 %."""
+    """The card states the limit that follows from the exact trade-off curve of Gaussian noise.
+
+    ε and δ alone would give 73.2 %.
+    """
     page.query_params["delta"] = "true"
     page.run()
     assert "54.8 of 100" in words(page)
@@ -140,7 +143,7 @@ def test_accuracy_by_round_ends_at_that_of_the_release(delta):
 
 @pytest.mark.parametrize(("n_classes", "scores", "wanted"), [(2, [-2.0, 2.0], 0.0228), (3, [1.5, -0.5, -1.0], 0.1241)])
 def test_how_likely_noise_alone_turns_a_prediction(n_classes, scores, wanted):
-    """The chance is Φ(-2/1) for two classes, and Φ(-2/√3) for three, whose lead is a difference of two scores."""
+    """The chance matches values by hand. With three classes, the lead is a difference of two scores."""
     data = tables.bundled_table(tables.bundled("breast_wisconsin"), "Class")
     forest = settings(0.0, trees=1).estimator(data.domain).fit(data.columns(), data.frame["Class"]).released_
     added = AddedScores.of(forest)
@@ -153,7 +156,7 @@ def test_how_likely_noise_alone_turns_a_prediction(n_classes, scores, wanted):
 
 
 def test_the_simulation_reports_points_as_they_are_computed_and_keeps_them():
-    """An interrupted repeat keeps its points, later computes the missing ones, and gives the same figures."""
+    """An interrupted repeat keeps its points, computes the missing points later, and gives the same figures."""
     data = table()
     line = Line(replace(settings(0.0, trees=3), epsilon=10.0), (0.1, 1.0, 10.0))
     jobs = [Releases(line, data.domain, lambda: [tables.split(data)], 1, len(data.frame)).job(line) for _ in range(2)]
@@ -165,7 +168,7 @@ def test_the_simulation_reports_points_as_they_are_computed_and_keeps_them():
         next(steps)
     steps.close()
     first = ended.so_far()
-    # The page first computes the ε of the slider, which is 10, and the ε near 10.
+    # The page first computes the ε of the slider, which is 10, and the values of ε near it.
     assert first and 0.1 not in first
     assert ended.n_done == 0
     seen: list[dict[float, float]] = []
@@ -225,7 +228,7 @@ def test_a_release_is_one_that_can_be_used(delta):
 
 
 def test_the_board_report_is_about_the_selected_forest(monkeypatch):
-    """The forest with δ above 0 and the forest with δ = 0 have separate reports, each with its curve and its δ."""
+    """The report is about the selected δ: it has the curve and the δ of the booster at δ > 0, or at δ = 0."""
     data, wish = table(), Wish(0.8, "certified", "add-remove", True, 0.5, 1, delta=True)
     monkeypatch.setattr(choose_controls, "kinds", lambda: [KIND])
     lines = [sweep_job(data, Line(s, epsilons=(0.1, 1.0))) for s in choose_controls.forests(data, wish)]
@@ -262,7 +265,7 @@ def test_of_two_forests_with_one_epsilon_the_stronger_promise_comes_first():
 
 @pytest.mark.parametrize("delta", DELTAS)
 def test_the_limit_of_an_attack_equals_that_of_the_headline(delta):
-    """The limit follows from the exact trade-off of Gaussian noise and not from ε alone."""
+    """In both places, the limit follows from the exact trade-off curve of Gaussian noise, not from ε alone."""
     chosen = as_it_comes(KIND, "certified", 1.0, "add-remove", delta=delta)
     certificate, ledger = chosen.estimator(table().domain).preview(table().domain, 500)
     assert certificate.certified
@@ -272,7 +275,10 @@ def test_the_limit_of_an_attack_equals_that_of_the_headline(delta):
 
 
 def test_a_link_has_no_number_that_follows_from_the_exact_number_of_rows(page):
-    """A link holds only numbers of trees that the slider offers; the rule's number would reveal the number of rows."""
+    """A link holds only numbers of trees that the slider offers.
+
+    The number of trees of the rule would reveal the exact number of rows.
+    """
     page.run()
     page.select_slider(key="eps").set_value(2.0).run()
     assert page.select_slider(key="trees").value not in TREES

@@ -1,4 +1,4 @@
-"""The token of a browser: the server issues it once, and neither scripts nor other sites can read or set it."""
+"""The cookie that identifies a browser: the server sets it once, and no script or other site can read or set it."""
 
 import asyncio
 from typing import Any
@@ -51,7 +51,10 @@ def test_no_script_reads_the_token_and_it_is_gone_with_the_browser():
 
 
 def test_only_a_request_that_carries_the_cookie_gets_none():
-    """With `Lax`, browsers send the cookie if a link on another site starts a GET, but not with a POST."""
+    """The server sets no cookie if a request already carries it.
+
+    With `SameSite=Lax`, browsers send the cookie if a link on another site starts a GET, but not with a POST.
+    """
     assert len(cookies()) == 1 and cookies(method="POST") == []
 
 

@@ -277,7 +277,7 @@ def test_a_spelling_is_merged_and_a_rare_one_only_by_hand(page):
 
 
 def test_what_is_read_from_the_rows_is_no_default_of_a_statement(page):
-    """Whole numbers, the rule for missing cells, and rare spellings are not filled in from the rows."""
+    """A card fills in no answers from the rows about whole numbers, the rule for missing cells, or rare spellings."""
     open_card(page, "Alter")
     assert not any(box.value for box in page.checkbox if box.label == "Only whole numbers")
     assert next(box for box in page.radio if box.label == "Missing cells").value == "a separate value"
@@ -395,7 +395,7 @@ def test_a_table_of_ranges_takes_the_rows_that_have_one(page):
 
 
 class _Columns:
-    """A table of which only the domain and the names of the columns count."""
+    """A stand-in for a table, with a domain and names of columns only."""
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain

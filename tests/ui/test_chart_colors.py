@@ -1,4 +1,4 @@
-"""Figures in the colors of a page: what the page sets, what it leaves, and that it does not change the figure."""
+"""Figures in the colors of a page: which properties change and which stay. The given figure itself does not change."""
 
 import copy
 
@@ -23,7 +23,7 @@ def drawn():
 @pytest.mark.parametrize("size", [PLAIN, LARGE])
 def test_words_have_the_size_and_ink_of_the_page(drawn, dark, size):
     before = copy.deepcopy(drawn)
-    shown = go.Figure(in_page_colors(drawn, dark=dark, size=size))  # plotly checks every property
+    shown = go.Figure(in_page_colors(drawn, dark=dark, size=size))  # plotly raises an error for an unknown property
     assert drawn == before
     assert shown.layout.legend.font.size == size and shown.layout.hoverlabel.font.size == size
     assert shown.layout.xaxis.tickfont.size == size and shown.layout.xaxis.title.font.size == size

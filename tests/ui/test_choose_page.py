@@ -1,4 +1,4 @@
-"""Choose ε: the answer is the engine's, the tabs show the chosen forest, and the sentences fit the guarantee."""
+"""The page Choose ε: its answer equals the engine's, its tabs show the chosen forest, and its sentences are true."""
 
 import json
 import math
@@ -43,7 +43,7 @@ def choose(monkeypatch):
 
 
 def engine_answer(kind: str, needed: float, share: float, measure: str = "accuracy", name: str = SMALL):
-    """Return the engine's answer from the releases of the app, which are simulated as far as the check needs them."""
+    """Return the answer that the engine computes from the app's releases. Simulate as many as the check needs."""
     data = tables.bundled(name)
     table = tables.bundled_table(data, data.label)
     line = sweep_job(table, Line(settings_of(table, kind, "certified", "add-remove")))

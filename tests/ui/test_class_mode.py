@@ -51,7 +51,7 @@ def test_one_browser_votes_thirty_times_and_counts_once():
     rooms = Rooms()
     code = rooms.open("teacher")
     for i in range(30):
-        rooms.join(code, "anna")  # anna's browser loads the page again, or opens another tab
+        rooms.join(code, "anna")  # as if anna's browser loaded the page again, or opened another tab
         assert rooms.vote(code, "anna", 0, i % 2, n_answers=2)
     assert rooms.counted(code, "teacher", 0, n_answers=2) == [0, 1]
 
@@ -165,7 +165,10 @@ def test_a_full_room_takes_no_more_phones():
 
 @pytest.fixture(autouse=True)
 def browsers(monkeypatch):
-    """Give each page the cookie of the browser that `page` names, because a page in a test has no browser."""
+    """Give each page of a test the cookie of a named browser, because AppTest has no browser.
+
+    Return the function `page`, which opens a page in a browser.
+    """
 
     def context() -> SimpleNamespace:
         name = st.session_state.get("browser_of_test")
@@ -209,7 +212,7 @@ def test_phones_vote_follow_and_show_feedback_on_the_given_answer(wall):
         phone.radio[0].set_value(names[right if i else 0]).run()
         assert not phone.exception
     assert "5 phones joined, **5** answered" in words(wall.run())
-    assert "▇" not in words(wall)  # bars that grow would show who chose what
+    assert "▇" not in words(wall)  # the wall shows no bars, because a growing bar would show who chose what
     press(wall, "Show without guessing")
     assert "4 ✓" in words(wall) and "This tally has no noise" in words(wall)
     for i, phone in enumerate(phones):
@@ -262,7 +265,7 @@ def test_a_browser_without_the_cookie_follows_and_has_no_vote(wall):
 
 
 def test_the_address_on_the_wall_gives_no_right_to_lead(wall):
-    """The address names the room and the step; only the cookie decides who leads, also after a reload."""
+    """The address names the room and the step. Only the cookie decides who leads the room, also after a reload."""
     assert set(wall.query_params) <= {"room", "step", "at", "shown"}
     shown = {name: letters(wall) if name == "room" else wall.query_params[name][0] for name in wall.query_params}
     other = page("pupil", **shown)
@@ -274,7 +277,7 @@ def test_the_address_on_the_wall_gives_no_right_to_lead(wall):
 
 
 def test_the_leader_comes_back_to_where_the_class_is(wall):
-    """The leader returns to the current step, from the address on the wall or after a visit to another page."""
+    """A leader who opens the room's address, or comes back from another page, is at the current step of the class."""
     code = letters(wall)
     press(wall, "Next →")
     press(wall, "Show without guessing")
@@ -288,7 +291,7 @@ def test_the_leader_comes_back_to_where_the_class_is(wall):
 
 
 def test_a_link_that_shows_an_answer_does_not_move_the_class(wall):
-    """An address with another step does not move the class, because pupils know the letters and can send such links."""
+    """An address with another step does not move the class, because every pupil can make such a link."""
     code = letters(wall)
     press(wall, "Next →")
     for step in ("1", "8"):

@@ -1,4 +1,4 @@
-"""Compare: figures and texts are those of a sweep, a stopped sweep stays stopped, and uploads stay in their session."""
+"""The page Compare: its figures equal those of a sweep, a stopped sweep stays stopped, and uploads stay private."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def drawn(page: AppTest, which: int = 0) -> dict:
 
 
 def numbers(values) -> np.ndarray:
-    """Return a column of a figure as numbers; it may be encoded as base64."""
+    """Return the values of a figure as an array. Plotly may have encoded them as base64."""
     if isinstance(values, dict):
         import base64
 
@@ -122,7 +122,7 @@ def test_depth_and_trees_have_a_panel_a_forest(compare):
 
 @pytest.mark.parametrize("epsilon", ["0.03", "1", "0.4"])
 def test_the_map_names_the_best_depth_and_its_price_at_the_epsilon_of_the_slider(compare, epsilon):
-    """The map works for any ε. Grids of data-dependent forests have 0.03, other grids have 1, and no grid has 0.4."""
+    """The map works for any ε of the slider, whether or not the grid of the forest contains this ε."""
     page = compare(compare_tab="ε × depth", mapped="one greedy tree", eps=epsilon, forests="one greedy tree")
     heat = drawn(page, 1)["data"][0]
     values = numbers(heat["z"]) if isinstance(heat["z"], dict) else np.array(heat["z"])
@@ -142,7 +142,7 @@ def test_the_map_names_the_best_depth_and_its_price_at_the_epsilon_of_the_slider
 
 @pytest.mark.slow
 def test_the_map_at_a_typed_epsilon_equals_one_sweep(compare):
-    """The simulation at the slider's ε is separate, and its numbers equal those of one sweep over the whole grid."""
+    """Compare simulates the slider's ε separately, with the same numbers as a single sweep over the whole grid."""
     page = compare(compare_tab="ε × depth", mapped="RF-E", eps="0.4", forests="RF-E")
     heat = drawn(page, 1)["data"][0]
     shown = numbers(heat["z"]).reshape(len(heat["y"]), -1)
@@ -178,7 +178,10 @@ def test_two_uploads_of_one_shape_are_not_mixed_up(compare):
 
 
 def test_a_stopped_sweep_stays_stopped_until_somebody_goes_on(compare, monkeypatch):
-    """A stopped sweep waits for “Go on”. The test sets the key of “Stop”, a button that shows only during work."""
+    """A stopped sweep waits until a user presses “Go on”.
+
+    The test sets the key of “Stop”, because this button is visible only during the work.
+    """
     page = compare(forests="RF-E", data="nursery")
     assert not any(b.label in ("Stop", "Go on") for b in page.button)
     keys = []
@@ -214,7 +217,7 @@ def test_every_forest_starts_from_what_explore_shows(app, kind, mode, monkeypatc
     ours = settings_of(table, kind, MODES[mode], "add-remove")
     theirs, compared = settings.parameters(), ours.parameters()
     if kind == "boosted":
-        assert theirs.pop("alpha") in (0.0, "published")  # the estimator's default, which Compare does not set
+        assert theirs.pop("alpha") in (0.0, "published")  # Compare does not set α, so it has the estimator's default
     assert compared == theirs
 
 
@@ -269,7 +272,7 @@ def test_a_measure_that_needs_two_classes_gets_a_message(compare):
 
 
 def settings_in_link(page: AppTest) -> dict:
-    """Return the settings of single forests in the link."""
+    """Return the settings of single forests that the link of the page holds."""
     return json.loads("".join(page.query_params["own"])) if "own" in page.query_params else {}
 
 
@@ -286,7 +289,7 @@ def test_settings_of_one_forest_are_in_its_name_its_line_and_the_link(compare):
     forest = FORESTS["RF-E"].estimator(max_depth=2, n_estimators=3)
     expected = surface({"own": forest}, data, epsilons=EPSILONS, repeats=2).groupby("epsilon").accuracy.mean()
     assert np.allclose(drawn_lines["RF-E (depth 2, 3 trees)"], expected[np.isfinite(expected.index)])
-    page.select_slider(key="eps").set_value(0.1).run()  # the line keeps its settings at every ε
+    page.select_slider(key="eps").set_value(0.1).run()  # a moved ε must not change the settings of the line
     row = page.dataframe[0].value.set_index("forest").loc["RF-E (depth 2, 3 trees)"]
     assert (row["depth"], row["trees"]) == (2, 3)
     button(page, "All forests with default settings").click().run()
@@ -353,7 +356,7 @@ def test_alpha_has_a_line_for_each_strategy_and_states_which_differ(compare):
 
 
 def test_voting_rules_have_a_line_each_and_equal_a_sweep(compare):
-    """Each line is the forest of the sidebar's settings with one voting rule, and all have the same trees and noise."""
+    """Each line is the forest of the sidebar with another voting rule, and all lines share their trees and noise."""
     forest = '{"noisy counts":{"depth":3,"trees":9,"voting":"majority"}}'
     page = compare(compare_tab="α and voting", varied="voting rule", eps="3", forests="RF-E,noisy counts", own=forest)
     drawn_lines = {t["name"]: t for t in drawn(page, 1)["data"] if t["mode"] == "lines+markers"}
@@ -380,7 +383,7 @@ def test_voting_rules_have_a_line_each_and_equal_a_sweep(compare):
 
 
 def test_an_old_link_to_alpha_opens_its_lines(compare):
-    """An old link to α, which was the only choice before voting rules, still opens the lines of α."""
+    """A link from the time before voting rules, which compares values of α, still opens the lines of α."""
     page = compare(compare_tab="α", forests="RF-E")
     assert "Boosted trees, by how questions are judged" in words(page)
     assert page.segmented_control(key="varied").value == "α"
@@ -406,7 +409,10 @@ def test_strategies_that_differ_by_chance_are_reported_as_equal():
 
 
 def test_lines_are_compared_over_the_releases_that_all_of_them_have():
-    """Lines are compared over common releases: here, one line has lucky releases that the other does not have yet."""
+    """Lines are compared over the releases that all lines have.
+
+    In this test, one line has additional lucky releases, which must not count.
+    """
     rows = [
         {"forest": name, "epsilon": 1.0, "repeat": r, "fold": 0, "n_test": 10_000, "accuracy": value + (r >= 2) / 10}
         for name, value, n in (("α = 0", 0.80, 8), ("α = 1", 0.85, 2))

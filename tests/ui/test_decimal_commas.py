@@ -1,4 +1,4 @@
-"""The decimal mark of uploads in which every column of numbers holds words."""
+"""The app recognizes the decimal mark of an upload even if every column of numbers also has cells with words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The app warns of a δ that is not below 1/n: at the choice of δ, in the Budget tab and before a release."""
+"""The app warns of a δ that is not below 1/n: next to the control of δ, in the Budget tab and before a release."""
 
 from dataclasses import replace
 

@@ -55,7 +55,7 @@ def opened() -> Callable[..., AppTest]:
 
 
 def applied(page: AppTest, row: int, cell: str, value: object) -> AppTest:
-    """Return the page after an edit of one cell, as a browser reports it, and a press on "Apply my changes"."""
+    """Edit one cell as a browser reports it, press "Apply my changes", and return the page."""
     (editor,) = [e for e in page.main if e.type == "dataframe" and e.proto.editing_mode != e.proto.READ_ONLY]
     next(button for button in page.button if button.label == "Apply my changes").click()
     states = page._tree.get_widget_states()
@@ -65,7 +65,7 @@ def applied(page: AppTest, row: int, cell: str, value: object) -> AppTest:
 
 
 def kept(page: AppTest) -> Domain | None:
-    """Return the domain that was applied, or None."""
+    """Return the domain after applied changes; None if no change was applied."""
     schemas = page.session_state["schemas"] if "schemas" in page.session_state else {}  # noqa: SIM401 (it has no get)
     return next(iter(schemas.values()), None)
 
@@ -155,7 +155,7 @@ def test_clearing_the_words_about_a_source_removes_the_assertion(opened):
 
 @pytest.mark.parametrize("kind", ["numeric", "categorical"])
 def test_a_column_that_is_empty_throughout_takes_no_odd_value(opened, kind):
-    """Unusual values cause no error in an empty column of the editor, whose type pandas cannot infer."""
+    """Unusual values cause no error in a column of the editor without values, whose type pandas cannot infer."""
     page = opened(lambda feature: feature.kind == kind)
     odd = [("values", ["1"])] if kind == "numeric" else [("lowest", LARGE), ("highest", "x"), ("whole", ["x"])]
     for cell, value in odd:
@@ -164,7 +164,7 @@ def test_a_column_that_is_empty_throughout_takes_no_odd_value(opened, kind):
 
 
 def test_the_same_number_in_another_notation_changes_nothing(opened):
-    """“49,50” and 49.5 are the same bound, so an assertion about it keeps its source."""
+    """“49,50” and 49.5 are the same bound, so the bound keeps its source if only the notation changes."""
     page = applied(opened(), AGE, SOURCE, "the questionnaire, page 2")
     applied(page, AGE, "highest", "49,50")
     assert not page.exception and kept(page).features[AGE].source == "asserted"
@@ -212,7 +212,7 @@ OF_EACH_KIND = (
 
 @pytest.mark.parametrize("feature", OF_EACH_KIND, ids=lambda feature: feature.name)
 def test_no_cell_of_any_attribute_raises_more_than_a_sentence(feature):
-    """Each cell is deleted, pasted over and mistyped. The result is an attribute or a sentence for the user."""
+    """Whatever is deleted, pasted or typed in a cell, the result is an attribute or a sentence for the user."""
     before = data_tab._row(feature, True)
     for cell in edited_cells.CELLS:
         for value in ODD_CELLS:

@@ -1,4 +1,4 @@
-"""Text from data is escaped exactly once; a second escape would show backslashes."""
+"""Text from data is escaped exactly once for Streamlit's markdown. If it were escaped twice, backslashes would show."""
 
 import ast
 from collections.abc import Iterator

@@ -45,7 +45,7 @@ def with_upload(app) -> AppTest:
 
 
 def asserted(domain: Domain, note: str) -> Domain:
-    """Return the domain with this note as the source of all parts that were read from rows."""
+    """Return the domain, in which all parts that were read from rows get this note as their source."""
     return assert_parts(domain, read_parts(domain), note)
 
 
@@ -146,7 +146,7 @@ def test_a_link_with_an_epsilon_out_of_range_gets_the_nearest_one_and_a_message(
 
 @pytest.mark.parametrize("how", ["link", "typed"])
 def test_any_epsilon_can_be_asked_for(app, how):
-    """An ε from a link or a text field appears on the slider, on the curve and in the card; the slider still works."""
+    """An ε from a link or a text field appears on the slider, the curve and the card. The slider can still be moved."""
     if how == "link":
         app.query_params["eps"] = "0.4"
     app.run()
@@ -181,7 +181,7 @@ def test_one_number_after_another_can_be_typed(app):
 
 @pytest.mark.parametrize(("asked", "shown"), [("0.40", 0.4), ("1.23456789", 1.23457), ("1.0000004", 1.0), ("4e0", 4.0)])
 def test_the_shown_epsilon_is_the_used_one(app, asked, shown):
-    """The forest uses exactly the shown ε: a release at 1.0000004 that says ε = 1 would break its promise."""
+    """The forest uses exactly the shown ε. If a release used 1.0000004 and stated ε = 1, it would break its promise."""
     app.query_params["eps"] = asked
     app.run()
     assert not app.exception
@@ -225,7 +225,7 @@ def test_depth_and_trees_follow_the_rule_until_a_slider_is_moved(app):
     app.slider(key="depth").set_value(5).run()
     assert not app.toggle(key="by_rule").value and shape() == (5, 4)
     app.select_slider(key="eps").set_value(1.0).run()
-    assert shape() == (5, 4)  # the numbers set by hand stay, whatever the rule gives
+    assert shape() == (5, 4)  # numbers that a user has set stay, whatever the rule returns
     app.toggle(key="by_rule").set_value(True).run()
     assert shape() == rule(1.0)
 
@@ -266,7 +266,7 @@ def test_an_upload_stays_out_of_the_link_and_needs_confirming(with_upload):
 
 
 def listed(app: AppTest, column: str) -> pd.DataFrame:
-    """Return the first table on the page that has this column."""
+    """Return the content of the first table on the page that has this column."""
     return next(frame.value for frame in app.dataframe if column in frame.value.columns)
 
 
@@ -303,7 +303,7 @@ def test_a_source_is_a_few_words(with_upload, no_source):
 
 @pytest.mark.slow  # test_cards.py answers each card in every run
 def test_parts_of_the_domain_have_separate_sources(with_upload):
-    """Each card asserts only its part, with its source; other parts stay read from the rows."""
+    """An answered card gives a source to its part of the domain only. All other parts stay read from the rows."""
     app = answer(open_card(data_tab_of(with_upload), "city"), "the list of towns")
     domain = schema(app)
     age, city, x = domain.features
@@ -342,12 +342,12 @@ def test_an_assertion_about_columns_does_not_cover_other_columns(choice):
     assert tables.kept(domain, domain) == domain and not domain.leaks()
     fewer = tables.kept(domain, replace(domain, features=domain.features[1:]))
     assert fewer.leaks() == ["Which columns are used was decided by what is in them."]
-    documented = replace(domain, columns_source="")  # the rows did not decide which columns are used
+    documented = replace(domain, columns_source="")  # as if the choice of columns did not depend on the rows
     assert tables.kept(documented, replace(documented, features=domain.features[1:])).leaks() == []
 
 
 def exact_bounds(app: AppTest) -> AppTest:
-    """Confirm all cards, with the lowest and highest age of the rows as its range."""
+    """Answer all cards. The range of age is from the lowest to the highest age of the rows."""
     open_card(data_tab_of(app), "age")
     field(app, LOWEST).set_value("20")
     field(app, HIGHEST).set_value("79")
@@ -468,7 +468,10 @@ def test_clear_my_data(with_upload, monkeypatch):
 
 
 def test_a_file_that_takes_the_place_of_another_leaves_one_in_memory(with_upload, monkeypatch):
-    """A new file removes the first from memory, also after a visit to another page, when the browser does not."""
+    """A new file removes the previous file from memory.
+
+    After a visit to another page, the browser does not ask for this, so the app does it.
+    """
     removed = []
     monkeypatch.setattr(MemoryUploadedFileManager, "remove_file", lambda files, session, file: removed.append(file))
     first = with_upload.session_state["attached"].file_id

@@ -1,4 +1,4 @@
-"""The first simulated releases: a page draws their progress bar on each run and shows the same figures each time."""
+"""The first simulated releases: each run of a page shows a progress bar, and the same figures."""
 
 import pytest
 import streamlit as st

@@ -46,7 +46,10 @@ def test_no_other_settings_are_answered_from_the_file():
 
 
 def test_a_page_with_nothing_compiled_opens_with_the_stored_curve_and_ends_with_the_same():
-    """The page still shows the stored figures after warm-up. The test empties only the list of ready kernels."""
+    """On a machine without compiled kernels, the page shows the stored figures, and still shows them afterwards.
+
+    The test does not remove compiled code; it empties the app's list of compiled kernels.
+    """
     warm_up._done().clear()
     app = AppTest.from_file("../../app.py", default_timeout=300).run()
     assert not app.exception and warm_up._done() == set(warm_up.steps())

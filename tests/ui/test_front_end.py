@@ -11,7 +11,7 @@ from ui.server.front_end import FrontEnd
 
 
 def served(path: str, method: str = "GET") -> tuple[int, dict[bytes, bytes], bytes]:
-    """Return status, headers and body of the response; the server behind the front end answers with status 404."""
+    """Return status, headers and body of a response. A request that the front end does not answer gets status 404."""
     sent: list[dict[str, Any]] = []
 
     async def inner_app(scope, receive, send) -> None:

@@ -71,7 +71,7 @@ def test_the_budget_tab_shows_shares_of_mu_squared(neighbors):
 
 
 def test_the_budget_tab_shows_the_share_that_a_release_would_use():
-    _, quarter = booster(Fraction(1, 4))  # a quarter of μ² is half of μ
+    _, quarter = booster(Fraction(1, 4))  # a quarter of μ², which is half of μ
     assert "use up 25 % of μ², which is ε = 0.4753 at δ = 10⁻⁶, added" in budget_tab.used_up(quarter, DELTA)
     pure = Ledger(Fraction(1, 2))
     pure.charge("labels", "permute-and-flip", 1, Fraction(1, 3), 1, "sequential")
@@ -83,10 +83,10 @@ def test_the_budget_tab_shows_the_share_that_a_release_would_use():
 
 
 def test_repeats_add_up_in_mu_squared():
-    """Costs of repeats add up in μ², and the cost of the curve is not proportional to ε."""
+    """The costs of repeated releases add up in μ², so their total ε is not proportional to the number of releases."""
     _, ledger = booster(Fraction(1, 4), "replace-one")
     price = curve_panel.price(16, np.array(EPSILONS), ledger, DELTA)
-    sixteen = PrivacyLoss.gaussian(4 * ledger.budget.mu_squared).epsilon(DELTA)  # 16 times a quarter
+    sixteen = PrivacyLoss.gaussian(4 * ledger.budget.mu_squared).epsilon(DELTA)  # 16 releases at a quarter of μ²
     total = sum(mu_for(e, DELTA).mu_squared for e in EPSILONS)
     whole = PrivacyLoss.gaussian(4 * total).epsilon(DELTA)
     assert 2 < sixteen < Fraction("2.3") and 32 < whole < 16 * sum(EPSILONS) / 4
@@ -99,7 +99,7 @@ def test_repeats_add_up_in_mu_squared():
 
 
 def board_page(neighbors: str) -> None:
-    """Show the guarantee for the board; streamlit runs this source as a page."""
+    """Show the guarantee in the report for the privacy board; streamlit runs this source as a page."""
     import streamlit as st
 
     from tests.ui.test_gaussian_ledger import LEAKS, booster

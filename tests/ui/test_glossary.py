@@ -41,7 +41,7 @@ NEEDS_AN_ENTRY = (
     "record",
     "empty leaf",
 )
-MOST_WORDS = 30  # limit for a sentence, or for a part that ends with a colon or a semicolon
+MOST_WORDS = 30  # largest number of words of a sentence, or of its part up to a colon or a semicolon
 SENTENCE = re.compile(r"(?<=[.?!:;])[\"”)*]*\s+")
 WORD = re.compile(r"[^\W\d_]{2,}")
 TERMS = " ".join(GLOSSARY).lower()

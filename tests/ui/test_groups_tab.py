@@ -1,4 +1,4 @@
-"""The Groups tab: its figures are those of the curve, ugly columns are readable, and it is not for sharing."""
+"""The Groups tab: its figures equal those of the curve, unusual columns are readable, and it is for the curator."""
 
 import json
 
@@ -80,7 +80,7 @@ def test_a_column_of_another_table_is_dropped(tab):
     assert not tab.exception and tab.selectbox(key="group_rate").value == "accuracy"
 
 
-# 600 patients with one to four rows.
+# A table of 600 patients, who have one to four rows each.
 VISITS = "patient_id,sex,age,ill\n" + "".join(
     f"P{p},{'fm'[p % 2]},{20 + (p + visit) % 60},{'yes' if (p + visit) % 3 else 'no'}\n"
     for p in range(600)
@@ -90,7 +90,7 @@ VISITS = "patient_id,sex,age,ill\n" + "".join(
 
 @pytest.mark.parametrize("mode", ["certified", pytest.param("as published", marks=pytest.mark.slow)])
 def test_groups_count_persons_where_a_person_has_several_rows(app, mode):
-    """A published forest ignores persons, so other rows are held out, but the number of held-out persons is equal."""
+    """A published forest ignores persons, so its split holds out other rows, but as many persons."""
     app.query_params.update({"data": "upload a CSV", "mode": mode, "depth": "3"})
     app.session_state["tab"] = "Data"
     app.run()

@@ -1,4 +1,7 @@
-"""The guard decides who may send requests to the app, and where a page may connect. Tests call it like a server."""
+"""The guard decides who may send requests to the app, and to which hosts a page may connect.
+
+The tests call the guard as a server would.
+"""
 
 import asyncio
 import socket
@@ -61,7 +64,7 @@ def listening_by_a_list():
 
 
 def listening(address, names):
-    """Set the configuration of a server that listens at this address; no server starts."""
+    """Set Streamlit's configuration for a server that listens at this address. The test starts no server."""
     options = {"server.address": address, "server.allowedHosts": names}
     before = {name: config.get_option(name) for name in options}
     for name, value in options.items():
@@ -98,7 +101,10 @@ def test_the_app_answers_to_no_other_address(host, kind):
     "host", ["evil.example:8501", "127.0.0.1.nip.io", "", "10.0.0.7@evil.example", "10.0.0.7.", "x:y"]
 )
 def test_a_server_on_a_network_answers_to_no_name_of_another_site(listening_to_others, host, kind):
-    """A server refuses foreign host names: with DNS rebinding, their owner can make them point to this machine."""
+    """A server refuses host names of other sites, because their owner can make them point to this machine.
+
+    This attack is called DNS rebinding.
+    """
     assert is_served(kind, host=host) == (host == "10.0.0.7.")
 
 
@@ -139,7 +145,7 @@ def test_the_server_prints_the_addresses_it_answers(listening_to_others):
 
 
 def test_the_start_prints_addresses_without_asking_another_host(listening_to_others):
-    """Streamlit's greeting, which would ask checkip.amazonaws.com, is off, and the app prints its addresses itself."""
+    """The app prints its addresses. Streamlit's greeting is off, because it would ask checkip.amazonaws.com."""
     settings = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text())
     assert settings["logger"]["hideWelcomeMessage"] is True
     *_, network = addresses().splitlines()
@@ -159,7 +165,7 @@ def test_pages_of_other_sites_may_not_send_requests(origin, kind):
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_pages_of_the_app_may_send_requests(kind):
     assert is_served(kind, host=OURS, origin=f"http://{OURS}")
-    assert is_served(kind, host=OURS)  # programs other than browsers send no origin
+    assert is_served(kind, host=OURS)  # a program that is no browser sends no origin
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/"])

@@ -1,4 +1,7 @@
-"""The instrument gets the present figures, and puts finished moves into the controls of the page."""
+"""The instrument (the chart of Explore with its sliders) gets the current figures from the app.
+
+When a user lets go of a slider, the instrument sets the controls of the page.
+"""
 
 import json
 import re
@@ -27,7 +30,7 @@ def _few_releases(monkeypatch):
 
 
 def sent(page: AppTest) -> dict:
-    """Return the data of the component."""
+    """Return the data that the app sends to the component."""
     (component,) = page.get("bidi_component")
     return json.loads(component.proto.json or component.proto.mixed.json)
 
@@ -43,7 +46,7 @@ def test_the_instrument_shows_the_figures_of_the_page():
     assert data["epsilon"]["value"] == 0.5 and data["byRule"]
     assert (data["depth"]["value"], data["trees"]["value"]) == (line["depth"][place], line["trees"][place])
     assert data["alpha"]["values"] == [] and "boosted" in data["alpha"]["why"]
-    # Each depth of the slider, and several numbers of trees, have another line.
+    # There is a separate line for each depth of the slider, and for several numbers of trees.
     by_depth, by_trees = data["curves"]["byDepth"], data["curves"]["byTrees"]
     assert {"1", "4", str(data["depth"]["value"])} <= set(by_depth) and len(by_trees) > 3
     assert all(len(one["mean"]) == len(data["curves"]["epsilons"]) for one in (*by_depth.values(), *by_trees.values()))
@@ -75,7 +78,7 @@ def test_the_tree_has_words_for_columns_and_classes():
     ],
 )
 def test_a_finished_move_sets_the_control(control, value, numbers):
-    """`_take` is the component's callback, which AppTest cannot fire; here a button calls it."""
+    """A finished move sets its control. AppTest cannot call the component's callback `_take`, so a button calls it."""
     page = AppTest.from_function(moving, default_timeout=600)
     page.session_state["move"] = {"values": {control: value}, "seq": 7}
     page.run()
@@ -158,7 +161,7 @@ def test_each_alpha_has_a_line_and_the_neighbors_on_the_slider_come_first():
 
 
 def test_the_scripts_are_few_readable_and_never_read_markup():
-    """The page's browser tests run the scripts; this test keeps their size, and functions that read text as markup."""
+    """The scripts stay below a size, and call no function that reads text as markup. Browser tests run the scripts."""
     assert {file.name for file in instrument.FRONT_END.glob("*.js")} == set(instrument.SCRIPTS)
     scripts = {name: (instrument.FRONT_END / name).read_text(encoding="utf-8") for name in instrument.SCRIPTS}
     assert len(scripts) <= 4 and sum(len(script.splitlines()) for script in scripts.values()) <= 800

@@ -1,4 +1,4 @@
-"""The Leaves tab states how often labels flip, per row (or person) and per leaf, as the engine computes them."""
+"""The Leaves tab states the engine's flip rates of labels: the mean over rows (or persons) and the mean over leaves."""
 
 import numpy as np
 import pytest

@@ -65,7 +65,7 @@ def of_class() -> set[str]:
 
 def of_leaf() -> set[str]:
     lies = [float(flip_floor(n, 1.0)) for n in range(11)]
-    for epsilon, rows in ((1.0, 4), (0.1, 40)):  # the first count with a flip rate below 1 %
+    for epsilon, rows in ((1.0, 4), (0.1, 40)):  # the smallest number of rows with a flip rate below 1 %
         assert flip_floor(rows, epsilon) < 0.01 <= flip_floor(rows - 1, epsilon)
     return {
         "1",
@@ -160,7 +160,10 @@ def proves(with_a: np.ndarray, with_b: np.ndarray, n: int) -> np.ndarray:
 
 
 def share_of_draws(what: Callable, n: int, a: float, b: float) -> float:
-    """Return the probability that `what` holds for counts of n draws from A and B, over all likely counts."""
+    """Return the probability that `what` holds for the counts in n draws from table A and n draws from table B.
+
+    `a` and `b` are the probabilities of the event in a draw.
+    """
     most = [int(binom.isf(1e-9, n, p)) for p in (a, b)]
     with_a, with_b = (grid.ravel() for grid in np.mgrid[: most[0] + 1, : most[1] + 1])
     return float((binom.pmf(with_a, n, a) * binom.pmf(with_b, n, b) * what(with_a, with_b, n)).sum())
@@ -297,7 +300,7 @@ def test_steps_mention_rows_and_students_only(step):
     assert [text for text in texts if re.search(words, text)] == []
 
 
-# Each test below computes a few stored numbers again.
+# Each of the following tests computes a few stored numbers again.
 
 
 def test_stored_votes_are_reproduced():

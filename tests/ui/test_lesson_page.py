@@ -39,7 +39,7 @@ def control(page: AppTest, step: Step):
 
 
 def alt(page: AppTest) -> str:
-    """Return the description of the chart of the step; the last step has a second chart under “More”."""
+    """Return the description of the first chart. The last step has a second chart under “More”."""
     return page.get("plotly_chart")[0].proto.alt
 
 
@@ -71,7 +71,7 @@ def test_the_last_step_shows_who_pays_for_the_noise(lesson):
 
 @pytest.mark.parametrize("number", range(9))
 def test_the_answer_is_hidden_before_the_guess(lesson, number):
-    """Before the guess neither the text, nor the chart, nor its description contains the answer."""
+    """Before a user has guessed, neither the text nor the chart nor its description contains the answer."""
     step, page = STEPS[number], lesson(step=number)
     assert step.reveal not in words(page)
     hidden = alt(page)

@@ -1,4 +1,4 @@
-"""Depth and number of trees in a link: a link holds both once a user has moved one of them."""
+"""Depth and number of trees in a link: the link holds the two numbers once a user has moved one of them."""
 
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
@@ -37,7 +37,7 @@ def test_one_move_puts_both_numbers_into_the_link(depth, trees):
 
 
 def test_a_link_without_one_of_the_numbers_takes_the_number_of_the_rule():
-    """If a link lacks one of the numbers, the page takes a number close to the number of the rule, and not 1."""
+    """If a link lacks depth or number of trees, the page uses a number close to the number of the rule, and not 1."""
     by_rule = shape(opened())
     app = opened(by_rule="false", depth="3")
     assert shape(app)[0] == 3 and shape(app)[1] > 1 and abs(shape(app)[1] - by_rule[1]) <= 2
@@ -64,7 +64,7 @@ def test_a_link_gets_its_numbers_or_the_nearest_ones_and_a_message(asked, shown,
 
 
 def test_where_one_question_uses_up_all_attributes_there_is_no_depth_to_choose():
-    """If one split uses up all attributes, no depth slider appears, because a slider from 1 to 1 raises an error."""
+    """If a single test uses up all attributes, the page has no depth slider: a slider from 1 to 1 raises an error."""
     rows = "\n".join(f"c{i % 700},{'yes' if i % 3 else 'no'}" for i in range(2_100))
     app = opened(data="upload a CSV", forest="majority labels", mode="as published")
     app.file_uploader[0].upload("wide.csv", f"a,label\n{rows}\n".encode()).run()
@@ -76,7 +76,7 @@ def test_where_one_question_uses_up_all_attributes_there_is_no_depth_to_choose()
     "move", every(8, ["relation", "toggle", "mode", "public", "depth", "link", "trees", "α by hand"])
 )
 def test_numbers_set_by_hand_do_not_follow_from_the_private_number_of_records(move, monkeypatch):
-    """Numbers set by hand do not depend on the number of rows, because a certified release publishes them."""
+    """Depth and trees that a user has set do not depend on the number of rows, because a release publishes them."""
     monkeypatch.setattr(first_release, "LAST", 2)
     shapes = []
     for n_rows in (280, 8_400):
@@ -93,7 +93,7 @@ def test_numbers_set_by_hand_do_not_follow_from_the_private_number_of_records(mo
             app.select_slider(key="trees").set_value(11).run()
         elif move == "depth":
             app.slider(key="depth").set_value(2).run()
-        elif move == "relation":  # under "a row exchanged" the number of rows is exact
+        elif move == "relation":  # under "a row exchanged", the rule uses the exact number of rows
             app.radio(key="neighbors").set_value("a row exchanged").run()
             app.toggle(key="by_rule").set_value(False).run()
             app.radio(key="neighbors").set_value("adding or removing one row").run()
@@ -117,13 +117,16 @@ def test_numbers_set_by_hand_do_not_follow_from_the_private_number_of_records(mo
         shapes.append((by_rule, shape(app)))
     (few, chosen), (many, same) = shapes
     assert chosen[0] == same[0] and (move == "link" or few != many)
-    # With α by hand, the rule decides the number of trees, and a release queries the number of rows.
+    # If a user sets only α, the rule decides the number of trees, so a release queries the number of rows.
     assert chosen[1] == same[1] or move == "α by hand"
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_press_sent_before_the_page_answers_is_kept(order):
-    """Later presses of a key may leave the browser before it has the toggle turned off and the number in the link."""
+    """No press of a key is lost if the browser sends it before it knows the effects of the first press.
+
+    The first press turns off the toggle for the rule, and puts the number into the link.
+    """
     app = opened()
     for depth in (3, 4, 5):
         app.query_params.pop("depth", None)
@@ -133,4 +136,4 @@ def test_a_press_sent_before_the_page_answers_is_kept(order):
         app._run(WidgetStates(widgets=list(states.widgets)[::order]))
         slider = app.slider(key="depth")
         assert slider.value == depth and not slider.proto.set_value, "the page moves the slider, which undoes a press"
-        assert str(depth) in app.query_params["depth"]  # a text, or a list of one text
+        assert str(depth) in app.query_params["depth"]  # AppTest returns a text, or a list of one text

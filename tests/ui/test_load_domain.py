@@ -62,7 +62,7 @@ def domains(draw):
 
 
 def as_read(domain: Domain) -> Domain:
-    """Return the table's domain as read from rows, with other bounds and fewer values."""
+    """Return the domain of an upload before a file is loaded: read from rows, with other bounds and fewer values."""
     read = []
     for f in domain.features:
         unsourced = {"source": "data", "source_note": "", "missing": "refuse", "missing_value": None}
@@ -75,7 +75,7 @@ def as_read(domain: Domain) -> Domain:
 
 
 def plain_sources(domain: Domain) -> Domain:
-    """Return the domain without the sources of type and missing cells that only repeat the source of the bounds."""
+    """Return the domain without sources of type and of missing cells that repeat the source of the bounds."""
     return replace(domain, features=tuple(with_sources(feature, {}) for feature in domain.features))
 
 
@@ -92,7 +92,7 @@ def from_json(onto: Domain, domain: Domain, **how) -> Loaded:
 @settings(derandomize=True, deadline=None, max_examples=examples(250))
 @given(domains())
 def test_both_files_come_back_as_the_same_domain(domain):
-    """Both formats keep separators, quotes, line breaks and spreadsheet formulas in names, values and notes."""
+    """Both file formats keep names, values and notes with separators, quotes, line breaks or spreadsheet formulas."""
     domain = plain_sources(domain)
     for loaded in (from_json(as_read(domain), domain), from_codebook(as_read(domain), as_csv(codebook(domain)))):
         assert not loaded.mistakes
@@ -189,7 +189,7 @@ def test_a_json_without_words_is_not_believed():
 
 
 def test_a_file_cannot_mark_its_sources_as_documented():
-    """A loaded file asserts its contents; only bundled tables are documented."""
+    """The contents of a loaded file count as asserted by the user. Only bundled tables have documented sources."""
     read = Domain((Feature("age", "numeric", 3, 88),), ("a", "b"), "who", classes_source="data")
     known = Feature("age", "numeric", 0, 120, source="documented", source_note="the census form, page two")
     claims = Domain((known,), ("a", "b"), "who", classes_source="documented", classes_note="the census form, page two")
@@ -200,7 +200,7 @@ def test_a_file_cannot_mark_its_sources_as_documented():
 
 
 def test_gaps_of_a_codebook_are_not_filled_from_the_rows():
-    """If a codebook does not state missing cells and whole numbers, the domain does not take them from the rows."""
+    """If a codebook does not state missing cells or whole numbers, the app does not take them from the rows."""
     read = Feature("age", "numeric", 3, 88, integer=True, missing="refuse", source="data")
     loaded = from_codebook(
         Domain((as_read(Domain((read,))).features[0],)), "name,low,high,source\nage,0,120,the law on voting"

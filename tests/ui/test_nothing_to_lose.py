@@ -1,4 +1,4 @@
-"""A table on which forests learn nothing: no page may say that privacy costs little there."""
+"""A table on which forests learn nothing: no page may say that privacy costs little on this table."""
 
 import numpy as np
 import pytest
@@ -19,9 +19,9 @@ CHEAP = ("costs this forest less than", "takes less than a quarter", "Smallest Î
 
 
 def heavy_tails() -> bytes:
-    """Return a table where the last digits of the income decide the label, and the public range is far too wide.
+    """Return a table in which the last digits of the income decide the label, and the public range is far too wide.
 
-    A few splits cannot separate the incomes, wherever the splits are.
+    So no tree with a few splits can learn the label.
     """
     rng = np.random.default_rng(0)
     digits, debt = rng.integers(0, 40, 900), rng.lognormal(5, 1, 900)
@@ -32,7 +32,7 @@ def heavy_tails() -> bytes:
 
 @pytest.fixture
 def opened(monkeypatch):
-    """Return a function that opens a page with the table attached."""
+    """Return a function that opens a page with the table as an upload."""
     from ui.explore import instrument
     from ui.jobs import first_release
 
@@ -196,7 +196,7 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
     ],
 )
 def test_sentences_on_cost(means, without_noise, sentence):
-    """Each sentence names the comparison: the same forest without noise, or guessing."""
+    """Each sentence names what the accuracy is compared with: the same forest without noise, or guessing."""
     means = np.array(means)
     assert sentence in what_privacy_costs(EPSILONS, means, Headroom(0.7, without_noise, means.max(), None, 0.01), None)
 

@@ -70,7 +70,10 @@ def test_all_pages_show_the_same_accuracy_in_whatever_order_they_are_visited():
 
 
 def test_explore_reads_arrays_and_all_sessions_share_them():
-    """A result needs no data frame. A frame at each move of ε made each of thirty sessions wait 5 s (bench/load.py)."""
+    """Explore reads results as arrays that all sessions share, not as data frames.
+
+    When a data frame was made at each move of ε, each of thirty sessions waited for 5 s (bench/load.py).
+    """
     data = tables.bundled("zoo")
     table = tables.bundled_table(data, data.label)
     on_explore(KINDS[1])
@@ -87,7 +90,7 @@ def test_arrays_of_a_result_are_the_means_of_its_frame(measure):
     lines = [Line(settings_of(table, kind, "certified", "add-remove"), (0.1, 1.0)) for kind in KINDS]
     jobs = [sweep_job(table, line, 2) for line in lines]
     for job in jobs:
-        list(job.work(3))  # the second repeat has one split only
+        list(job.work(3))  # computes one split of the second repeat
     result = gathered(jobs)
     for name in result.forests:
         frame = result.pieces[result.pieces["forest"] == name]
@@ -103,7 +106,7 @@ def test_what_is_simulated_has_the_shape_of_a_release(kind):
     """A simulated forest has the shape of a release, although it learns from seven tenths of the rows."""
     data = load_dataset("congressional_voting")
     table = tables.bundled_table(tables.bundled("congressional_voting"), data.label)
-    settings = settings_of(table, kind, "certified", "replace-one")  # the number of rows is exact there
+    settings = settings_of(table, kind, "certified", "replace-one")  # under replace-one, the number of rows is exact
     job = sweep_job(table, Line(settings, (EPSILON,)))
     for _ in job.work():
         pass

@@ -16,7 +16,7 @@ PAGE = b"<!doctype html><html><head><title>x</title></head><body></body></html>"
 
 
 def served(path: str, kind: bytes = b"text/html; charset=utf-8", status: int = 200) -> tuple[dict[bytes, bytes], bytes]:
-    """Return headers and body of a page that a server sends in two parts, and compressed if the client accepts that."""
+    """Return headers and body of a page. The server sends it in two parts, compressed if the client accepts that."""
     sent: list[dict[str, Any]] = []
 
     async def app(scope, receive, send) -> None:

@@ -1,4 +1,4 @@
-"""Users can choose the numbers of trees and the ε of the papers' experiments wherever they choose trees and ε."""
+"""Every control of ε or of the number of trees offers the values of the papers' experiments."""
 
 import pytest
 

@@ -118,7 +118,7 @@ def test_a_figure_for_a_paper_has_no_marks_of_the_page():
 
 @WITH_A_BROWSER
 def test_a_figure_becomes_svg_and_pdf_and_leaves_no_files(monkeypatch):
-    # A separate folder is needed, because other tests draw as well. It has a short name for the sockets of Chromium.
+    # Other tests draw as well, so this test uses a separate folder. Its name is short, as Chromium's sockets require.
     folder = Path(tempfile.mkdtemp())
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     figure = go.Figure(go.Scatter(x=[1, 2], y=[2, 1], name="a"), layout={"title": {"text": "cut <b>here</b>"}})

@@ -1,4 +1,4 @@
-"""Papers: every number on the page was measured, a paper without numbers says so, and the report agrees."""
+"""The page Papers: every number was measured, a paper without numbers has a note about it, and the report agrees."""
 
 from collections import Counter
 
@@ -82,7 +82,7 @@ OFTEN = ("bojarski", "fletcher_islam_real", "multinomial_trees", "nock_henecka")
     "name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in program.PARTS]
 )
 def test_a_cell_of_each_part_is_reproduced(name):
-    """One fold, or one draw of noise, lies within four standard deviations of the stored result."""
+    """A new measurement of one fold, or one draw of noise, is within four standard deviations of the stored result."""
     kept = {(cell.paper, cell.item, cell.setting): cell for cell in protocol.read()}
     part = program.PARTS[name]
     cells = list(part.cells(quick=True, folder=None))

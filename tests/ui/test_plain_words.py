@@ -27,14 +27,14 @@ ABSOLUTE = (
     r"(nobody|no one|none) (can|could|may) (tell|know|learn|find out|see)|anonym|impossible to|perfectly"
     r"|cannot be (traced|identified)"
 )
-# Some default numbers, such as a depth of 8, are rules of this project. No page may ascribe such a number to a paper,
+# Some default numbers, such as a depth of 8, are choices of this project. No page may ascribe such a number to a paper,
 # in words like "the paper takes 11". `FORESTS` in ui/shared/forests.py names the source of each number.
 ASCRIBED = r"the paper('s rule)? (gives|takes)\b|the paper's rule"
 
 
 @cache
 def texts(file: Path) -> list[str]:
-    """Return all strings of a module except docstrings, with split sentences joined, or the text of a template."""
+    """Return the text of a template, or all strings of a module except docstrings. Parts of a sentence are joined."""
     if file.suffix == ".j2":
         return [" ".join(re.sub(r"\{#.*?#\}|<[^>]*>", "", file.read_text(encoding="utf-8"), flags=re.DOTALL).split())]
     tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -66,7 +66,7 @@ def test_no_document_promises_more_than_an_epsilon_keeps(file):
 
 @pytest.mark.parametrize("kind", FORESTS)
 def test_the_budget_has_one_word_for_each_composition(app, kind):
-    """If costs add up, figure, sentence and ledger all say "in sequence"; otherwise, they say "in parallel"."""
+    """Figure, sentence and ledger all say "in sequence" if costs add up, and "in parallel" otherwise."""
     app.query_params.update({"data": "congressional_voting", "forest": kind, "tab": "Budget", "depth": "2"})
     app.run()
     assert not app.exception

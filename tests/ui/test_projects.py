@@ -1,4 +1,7 @@
-"""Projects save what a user stated, nothing that was read from the rows, and come back with the file."""
+"""A project saves what a user stated about a file, and nothing that was read from the rows.
+
+When the user uploads the same file again, the app offers the project.
+"""
 
 import json
 from dataclasses import replace
@@ -22,7 +25,7 @@ from ui.shared.projects.content import ANSWERS, COLUMN, PERSONS, applied, as_tex
 from ui.shared.projects.stated_parts import stated
 
 CSV = "age,dose,ill\n" + "".join(f"{20 + i % 30},{i % 9},{'ja' if i % 30 > 12 else 'nein'}\n" for i in range(120))
-SECRET = "zqx"  # stands in every text that was read from the data
+SECRET = "zqx"  # part of every text that was read from the data
 NOTE = "the protocol, page 2"
 SOURCES = st.sampled_from(["data", "asserted", "documented"])
 
@@ -37,7 +40,7 @@ def word(source: str, n: int = 0) -> str:
 
 @st.composite
 def features(draw, index: int) -> Feature:
-    """Return an attribute whose parts have random sources. Texts and numbers of parts without a source are marked."""
+    """Draw an attribute whose parts have random sources. Texts and numbers of parts without a source are marked."""
     values, kinds, missing = draw(SOURCES), draw(SOURCES), draw(SOURCES)
     is_public = {values, kinds, missing} != {"data"}
     parts = {
@@ -84,7 +87,7 @@ def domains(draw) -> Domain:
 
 
 def as_read(domain: Domain) -> Domain:
-    """Return a domain as another file of the same columns suggests it: nothing has a source."""
+    """Return the domain that the app suggests for another file with the same columns: no part has a source."""
     unsourced = {"source": "data", "source_note": "", "type_source": "data", "missing_source": "data"}
     notes = {"type_note": "", "missing_note": "", "missing": "category", "missing_value": None}
     read = []
@@ -399,7 +402,7 @@ def test_the_page_of_releases_lists_and_deletes_projects(folder):
 @pytest.mark.parametrize("variable", ["off", ""])
 def test_without_a_book_there_is_no_trace(monkeypatch, tmp_path, variable):
     monkeypatch.setenv("DPFOREST_DATA_DIR", variable)
-    monkeypatch.setattr("ui.shared.app_book.HostNames.of_config", lambda: None)  # a server that others can reach
+    monkeypatch.setattr("ui.shared.app_book.HostNames.of_config", lambda: None)  # as if other people reach the server
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     app = session()
     assert len(app.file_uploader) == 1 and "roject" not in text(app)

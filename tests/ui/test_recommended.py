@@ -1,4 +1,4 @@
-"""The line on Explore, Compare and Choose ε with the forest that the public rule recommends."""
+"""The line on Explore, Compare and Choose ε that names the forest that the public rule recommends."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

@@ -1,4 +1,4 @@
-"""The release button: a release that was drawn is counted and kept, whatever the user presses meanwhile."""
+"""The release button: once its noise is drawn, a release counts and is stored, whatever the user presses meanwhile."""
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
@@ -9,7 +9,7 @@ from ui.shared import release
 
 
 def only_the_button() -> None:
-    """Release as the dialog does when its button is pressed."""
+    """Release, as the dialog does when a user presses its button."""
     import streamlit as st
 
     from ui.shared import release
@@ -19,7 +19,7 @@ def only_the_button() -> None:
 
 
 def test_a_dialog_that_is_closed_while_noise_is_drawn_loses_no_release(monkeypatch):
-    """Closing the dialog starts another run and ends this one at its next Streamlit call, after the release is kept."""
+    """If a user closes the dialog, this run ends at its next call of Streamlit, but the release is stored before."""
     drawn, make = [], release.make
 
     def closed_meanwhile(*of):

@@ -1,4 +1,4 @@
-"""Sentences about risk: exact golden texts, no promise without a guarantee, and numbers rounded to the safe side."""
+"""Sentences about risk: exact texts, no promise without a guarantee, and numbers that are rounded to the safe side."""
 
 import math
 import re

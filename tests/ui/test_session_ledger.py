@@ -63,14 +63,14 @@ def test_an_exchange_has_no_cost_under_add_remove():
 
 
 def test_one_more_release_never_lowers_a_sum():
-    """One more release never lowers a sum, whichever relation of neighbors it has."""
+    """One more release never lowers a sum, whichever neighbor relation it has."""
     for one in (FIRST, EXCHANGED):
         for more in (Cost(Fraction(1, 100), "add-remove"), Cost(Fraction(1, 100), "replace-one")):
             assert spent([one], more)[0] > spent([one])[0]
 
 
 def test_gaussian_costs_add_up_in_mu_squared():
-    """Four releases of μ cost as much as one of 2μ, and their ε at δ is added to the ε of a pure release."""
+    """Four releases with μ cost as much as one release with 2μ. Their ε at δ is added to the ε of a pure release."""
     four = [replace(GAUSS, number=k) for k in range(4)]
     total, relation = spent(four)
     assert delta_of(four) == 1e-6 and relation == "add-remove"
@@ -81,7 +81,7 @@ def test_gaussian_costs_add_up_in_mu_squared():
     assert spent([GAUSS, exchanged]) == (both, "replace-one")
     assert spent([FIRST, exchanged]) == (1 + exchanged.loss.epsilon(1e-6), "replace-one")
     assert spent([FIRST], Cost(GAUSS.loss, "add-remove"), delta=1e-6) == spent([FIRST, GAUSS])
-    # At the larger δ the other release has a smaller ε, too.
+    # Both releases are stated at the larger δ, at which the second release has a smaller ε, too.
     later = replace(GAUSS, delta=1e-4)
     assert spent([GAUSS, later])[0] == PrivacyLoss.gaussian(2 * GAUSS.mu_squared).epsilon(1e-4)
     with pytest.raises(ValueError, match="δ"):
@@ -96,7 +96,7 @@ def test_a_gaussian_sum_is_reported_at_its_delta():
     assert (
         "at most 62.4 are right" in text and "counts twice in μ, because one row leaves and one comes: ε = 3." in text
     )
-    # The text must not say “become”: in rare releases an attacker may become surer than that.
+    # The text must not say “become”, because in rare releases, an attacker may become surer than the stated number.
     assert "become" not in text
     assert session_ledger.table(mixed)["adds"].tolist() == ["0.5", "μ² 0.056029", "**1.5** at δ = 10⁻⁶"]
     assert "δ" not in session_ledger.sentence([FIRST]) + explained([FIRST])
@@ -164,7 +164,7 @@ def test_the_sum_is_explained():
 
 
 def test_what_the_simulated_forests_would_cost():
-    """The cost counts all simulated forests, at the budget that a release really spends."""
+    """The stated cost includes all simulated forests, each with the budget that a release of it would spend."""
     curve = 7, np.array(EPSILONS)
     ledger = Ledger(Fraction(1, 2), "replace-one")
     ledger.charge("labels", "permute-and-flip", 1, Fraction(1, 4), 1, "sequential")
@@ -262,7 +262,7 @@ def rows_of(csv: bytes) -> str:
 
 
 def test_rows_are_the_same_however_they_are_written():
-    """Rows are recognized after pandas or a spreadsheet saved them, after sorting, and after moving columns."""
+    """The app recognizes rows after pandas or a spreadsheet has saved them, and after rows or columns are reordered."""
     lines = [(20 + i % 40, 1.5 * i, ("Ulm", "Bonn", "")[i % 3], "ja" if i % 7 > 3 else "nein") for i in range(60)]
     plain = "age,dose,city,ill\n" + "".join(f"{a},{d:g},{c},{y}\n" for a, d, c, y in lines)
     pandas = "age,dose,city,ill\n" + "".join(f"{float(a)},{d:.2f},{c},{y}\n" for a, d, c, y in lines)
@@ -283,9 +283,12 @@ def test_rows_that_occur_twice_count_twice():
     assert session_ledger.digest_of_rows(frame(one)) != session_ledger.digest_of_rows(frame(two))
 
 
-@pytest.mark.slow  # the digests of rows are compared above in every run
+@pytest.mark.slow  # the previous test compares the digests of rows in every run
 def test_the_same_rows_in_another_file_are_not_split(app):
-    """Rows with 22.0 instead of 22 belong to release 1 without a question. Rows with another dose need two answers."""
+    """The app counts rows with 22.0 instead of 22 as the rows of release 1, without a question.
+
+    For rows with another dose, it asks two questions.
+    """
     line = "{},{},{}\n".format
     rows = [(20 + i % 30, i % 9, "ja" if i % 30 > 12 else "nein") for i in range(120)]
     first = "age,dose,ill\n" + "".join(line(*row) for row in rows)
@@ -308,7 +311,7 @@ def test_the_same_rows_in_another_file_are_not_split(app):
     text = asked(again)
     assert "An earlier forest came from these rows (release 1)" in text and "will have spent **ε = 1.5**" in text
     assert not [r for r in app.radio if r.label.startswith("Do these rows")]
-    # The dialog suggests the people of this release.
+    # The dialog suggests that the rows are of the same people as this release.
     app.session_state["releases"] = [*app.session_state["releases"], ZOO]
     asked(other)
     assert [r for r in app.radio if r.label.startswith("Do these rows")]

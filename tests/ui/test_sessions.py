@@ -30,11 +30,11 @@ from ui.jobs.results import gathered
 from ui.jobs.sweep_job import Line, Recent, Releases, SweepJob
 from ui.shared.forests import as_it_comes
 
-# Turns at the scheduler
+# Order of work in the queue
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait until other threads make the condition true."""
+    """Wait until the condition holds, which other threads bring about."""
     end = time.monotonic() + 10
     while not holds():
         assert time.monotonic() < end
@@ -42,7 +42,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 class Queue:
-    """Threads that wait for one place; `order` lists the threads that got it."""
+    """Threads that wait for the only place to compute. `order` lists the threads that got the place."""
 
     def __init__(self) -> None:
         self.scheduler, self.order = Scheduler(1), []
@@ -162,7 +162,7 @@ def test_steps_of_an_abandoned_fit_are_not_made_again(monkeypatch):
 
 
 def test_a_first_look_at_a_few_values_of_epsilon_is_part_of_the_first_repeat():
-    """A first look at few values of ε is a part of the first repeat, with the same numbers."""
+    """The first results, for a few values of ε, are a part of the first repeat, with the same numbers."""
     whole = zoo_job("majority labels", (0.1, 0.3, 1.0, 3.0, 10.0), "car")
     few = whole.releases.job(replace(whole.line, epsilons=(0.1, 1.0, 10.0)))
     for _ in few.work(1):
@@ -203,7 +203,7 @@ TWO = HEAD + "".join(f"{20 + i % 50},{'AB'[i % 2]},{'yes' if i % 5 else 'no'}\n"
 
 @pytest.fixture
 def session(monkeypatch) -> Iterator[Callable[[str], AppTest]]:
-    """Return a function that opens Explore in a separate session, because AppTest gives all pages the same one."""
+    """Return a function that opens Explore in a separate session, because AppTest uses one session for all pages."""
     start, who = ScriptRunner.__init__, ["nobody"]
     monkeypatch.setattr(
         ScriptRunner, "__init__", lambda self, **settings: start(self, **{**settings, "session_id": who[0]})
@@ -284,10 +284,10 @@ def test_an_upload_reaches_no_shared_cache(session):
     first, second = session("first"), session("second")
     for who in (first, second):
         page = who.upload(ONE)
-        # “Best of those tried” are scikit-learn's models on the same rows.
+        # The line “Best of those tried” shows models of scikit-learn on the same rows.
         assert not page.exception and "best of those tried: " in words(page)
     assert cached(None).keys() <= before
-    assert figures(first.page) == figures(second.page)  # the same bytes, computed twice
+    assert figures(first.page) == figures(second.page)  # the sessions have the same file, but compute separately
     assert len(simulations("first")) == len(simulations("second")) > 0
     assert not simulations("first") & simulations("second")
 
@@ -340,7 +340,7 @@ def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkey
             first.page.slider(key="need").set_value(95.0).run()
         first.press(press)
     assert {name for name, _ in cached(None).keys() - before} <= {"ui.jobs.warm_up._done"}  # list of compiled kernels
-    assert "ui.jobs.sweep_job._releases" in {name for name, _ in cached("first")}  # this page keeps entries, too
+    assert "ui.jobs.sweep_job._releases" in {name for name, _ in cached("first")}  # Compare has cache entries, too
     with first.here():
         first.page.switch_page("app.py").run()
     first.press("Clear my data")

@@ -1,7 +1,7 @@
 """Every page shows and simulates the depth and the number of trees of a release, which learns from all rows.
 
-On breast_wisconsin at ε = 10, the rule gives boosted trees 10 trees for all 699 rows, but only 3 trees for seven tenths
-of the rows, which simulated forests learn from.
+On breast_wisconsin at ε = 10, for example, the rule gives a boosted forest 10 trees for all 699 rows. For seven tenths
+of the rows, from which simulated forests learn, it would give only 3 trees.
 """
 
 import re
@@ -96,9 +96,9 @@ def test_compare_shows_the_shape_of_a_release_and_its_code_uses_it():
 
 
 def test_cross_validation_has_the_shape_of_a_release():
-    """Cross-validation uses the shape for all rows.
+    """Cross-validation uses the depth and the number of trees that the rule gives for all rows.
 
-    At ε = 8, the rule gives another shape for four fifths of the rows.
+    At ε = 8, the rule gives other numbers for four fifths of the rows.
     """
     table = breast_wisconsin()
     settings = replace(at_ten(table), epsilon=8.0)
@@ -134,7 +134,7 @@ def test_the_board_report_names_the_shape_whose_accuracy_it_shows(monkeypatch):
         looked_at=KIND,
         sure="8 in 10 releases",
     )
-    page.run()  # all releases that the first run has simulated
+    page.run()  # shows all releases that the first run has simulated
     assert f"{N_TREES} boosted trees of depth {DEPTH}" in made[-1]
     table = breast_wisconsin()
     frame = gathered([sweep_job(table, Line(at_ten(table)))]).pieces.query("epsilon == @EPSILON")
@@ -152,7 +152,7 @@ def test_the_tab_more_data_starts_from_the_releases_of_the_other_pages():
 
 
 def test_explore_opens_the_shape_that_choose_shows():
-    """Explore takes depth and number of trees over from Choose ε, also if Explore had others before."""
+    """Explore takes over depth and number of trees from Choose ε, even if other numbers were set on Explore before."""
     page = visit(**ADDRESS, forest=KIND, eps="1", depth="2", trees="5", by_rule="false")
     page.query_params.clear()
     page.switch_page("pages/2_Choose_epsilon.py")
@@ -167,7 +167,7 @@ def test_explore_opens_the_shape_that_choose_shows():
     assert f"{N_TREES} trees of depth {DEPTH}" in words(page) and f"Tree 1 of {N_TREES}" in words(page)
 
 
-@pytest.mark.slow  # the shape that Choose ε shows is compared in every run
+@pytest.mark.slow  # a test in every run compares Explore with Choose ε
 def test_explore_opens_the_shape_that_compare_shows():
     """Explore and Compare show the same depth of 3 at ε = 1. For seven tenths of the rows, the rule would give 2."""
     page = AppTest.from_file("../../app.py", default_timeout=600).switch_page("pages/1_Compare.py")

@@ -113,14 +113,14 @@ def test_pieces_of_a_sweep_of_a_worker_equal_those_of_this_process(worker, monke
             line.add(n, computed_piece(line, n))
     monkeypatch.setattr(job, "BACKGROUND", worker)
     assert list(job.run(there, 6, NoBar()))[-1] == 6
-    # The worker did the work, and it keeps no trees between two pieces.
+    # The worker did the work, and it stores no trees between two pieces of work.
     assert worker.work(_trees_kept) == "0"
     for one, other in zip(here, there, strict=True):
         pd.testing.assert_frame_equal(gathered([one]).pieces, gathered([other]).pieces)
 
 
 def test_the_computing_time_of_threads_and_workers_counts(worker, monkeypatch):
-    """A job counts what its pieces cost in all threads of this process, and in a worker process."""
+    """A job adds up the processor time of its pieces, in threads of this process and in worker processes."""
     here, there = job_of_zoo("one greedy tree"), job_of_zoo("one greedy tree")
     start = time.process_time()
     list(here.work(20))
@@ -147,7 +147,10 @@ def test_a_piece_that_a_worker_has_begun_is_kept_after_all_sessions_leave(worker
 
 
 def test_rows_of_a_worker_are_kept_by_a_thread_that_may_not_read_the_table(worker, monkeypatch):
-    """A callback adds a worker's rows without the session's cache, which Streamlit refuses to other threads."""
+    """A callback in another thread adds the rows of a worker.
+
+    It must not use the session's cache, which Streamlit refuses to other threads.
+    """
     domain, split = split_of("zoo")
     asked = []
 
@@ -170,13 +173,16 @@ def test_rows_of_a_worker_are_kept_by_a_thread_that_may_not_read_the_table(worke
 def test_a_piece_that_no_other_process_computes_is_computed_here(monkeypatch):
     monkeypatch.setattr(job, "TOO_LONG", 0.0)
     lines = cells_of_zoo()
-    assert all(line.claim(1) for line in lines)  # a process of low priority has claimed all of them
+    assert all(line.claim(1) for line in lines)  # as if a background process had claimed all pieces
     assert list(job.run(lines, 3, NoBar()))[-1] == 3
 
 
 @pytest.mark.slow
 def test_one_bar_shows_the_progress_of_a_long_sweep(monkeypatch):
-    """A sweep updates one bar. A chain of a thousand bars would be too long for Python."""
+    """A sweep updates the same progress bar again and again.
+
+    Each update returns a bar that refers to the bar before. A chain of a thousand bars would be too long for Python.
+    """
     monkeypatch.setattr(job, "BAR_EVERY", 0.0)
     bars = []
 
@@ -222,7 +228,7 @@ def test_a_piece_is_computed_once_and_an_abandoned_piece_again():
     line = cells_of_zoo()[0]
     assert line.claim(0) and not line.claim(0) and line.claim(1)
     line.add(1, computed_piece(line, 1))
-    assert line.n_done == 0 and not line.claim(1)  # the second piece is there, but not the first
+    assert line.n_done == 0 and not line.claim(1)  # the second piece is done, but the first piece is not
     line.drop(0)
     assert line.claim(0)
     line.add(0, computed_piece(line, 0))
@@ -251,7 +257,7 @@ def test_a_session_that_leaves_a_sweep_leaves_its_pieces_to_others(worker, monke
 
 
 def test_a_process_that_has_died_is_replaced_and_its_work_is_done_here():
-    """A process may die within a call or between two calls. The failure of one pool does not affect the next pool."""
+    """A worker process may die within a call or between two calls. New workers replace it, and work goes on."""
     processes = Workers(1, 1)
     processes.start()
     number = processes._started[0].result(120)
@@ -300,7 +306,7 @@ def test_a_page_of_another_session_is_not_run_by_a_new_process(monkeypatch, tmp_
     make = type(context).Barrier
 
     def barrier(self, n: int):
-        # Another thread does this while the worker starts.
+        # As if another thread set `__main__` while the worker starts.
         monkeypatch.setitem(sys.modules, "__main__", other)
         return make(self, n)
 

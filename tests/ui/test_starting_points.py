@@ -27,7 +27,7 @@ def test_every_slider_names_the_source_of_its_starting_value(kind, mode):
 
 
 def test_settings_of_the_papers():
-    """The settings match the papers' texts, and our own numbers are named as ours."""
+    """The settings match the texts of the papers, and the app names numbers of this project as such."""
     papers = {kind: forest for kind, forest in FORESTS.items() if forest.is_published}
     shapes = {kind: forest.estimator.published_shape for kind, forest in papers.items()}
     ours = {name for name, kind in papers.items() if kind.published_depth.startswith("As published: our choice")}
@@ -36,7 +36,7 @@ def test_settings_of_the_papers():
     assert (shapes["majority labels"][0], shapes["JPW"][0], shapes["one greedy tree"][1]) == (100, 10, 5)
     # Nock and Henecka: 21 trees, depths 2, 4 and 6.
     assert shapes["RF-L"] == shapes["RF-E"] == (21, 6)
-    # Bai et al. take 100 trees; we do not.
+    # Bai et al. take 100 trees; this project takes another number.
     assert shapes["multinomial"][0] != 100 and "100" in papers["multinomial"].published_trees
 
 

@@ -12,7 +12,7 @@ from ui import state
 HOME = Path(__file__).parents[2]
 FILES = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").rglob("*.py")]
 SOURCES = {f.relative_to(HOME).as_posix(): ast.parse(f.read_text(encoding="utf-8")) for f in sorted(FILES)}
-# Keys of these elements only identify them: no code reads a value under them. A lesson's `Step` is no widget.
+# The keys of these elements only identify the elements; no code reads their values. A lesson's `Step` is no widget.
 NO_VALUE = {"button", "chart", "container", "download_button", "drawn", "expander", "plotly_chart", "table", "Step"}
 CHECKS = {"all_known", "choose_epsilon", "drop", "follow", "known", "put_epsilon", "select", "within"}
 
@@ -96,6 +96,9 @@ def test_a_value_fits_by_its_type_and_its_range():
 
 
 def test_the_cells_that_a_user_edits_are_kept():
-    """Streamlit's class for edited cells is a subclass of dict; once such a value was dropped, so no card saw edits."""
+    """The app keeps edited cells, although their class is a subclass of dict.
+
+    An earlier version dropped such values, so that edits had no effect.
+    """
     edits = DataEditorState({"edited_rows": {1: {"lowest": "2"}}, "added_rows": [], "deleted_rows": []})
     assert state.EDITOR("abc").fits(edits) and not state.EDITOR("abc").fits([])

@@ -20,7 +20,7 @@ def table(name: str) -> tables.Table:
 
 
 def test_the_file_covers_all_bundled_tables_with_their_present_domains():
-    """The file covers every bundled table with its present domain; scripts/without_privacy.py renews it."""
+    """The file covers every bundled table with its current domain. scripts/without_privacy.py writes the file again."""
     assert {name: entry["of"] for name, entry in STORED.items()} == {n: key_of(table(n)) for n in list_datasets()}
 
 

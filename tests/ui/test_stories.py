@@ -1,4 +1,4 @@
-"""The words of bundled tables fit the tables: each story has a word for every class of its table, or for none."""
+"""The stories of bundled tables fit the tables: each story has a word for every class of its table, or for no class."""
 
 import pytest
 

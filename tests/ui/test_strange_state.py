@@ -26,7 +26,8 @@ PAGES = {
     "Glossary": ("pages/8_Glossary.py", {}),
 }
 STRANGE = ("<text>", None, -0.123456, 10**30, ["a list", 0], ("stale", -1), {"a": "dict"}, float("nan"))
-# Notes with any text: the theorem that a link asks for but does not exist, and why a room was not opened.
+# Keys whose value may be any text: the name of a theorem in a link, if no such theorem exists, and the reason why a
+# room was not opened.
 NOTES = frozenset({"theorem_asked", state.NO_ROOM})
 # Streamlit accepts no stored state for buttons, so no session can hold one.
 PRESSED = ("button", "download_button", "file_uploader", "plotly_chart")
@@ -55,7 +56,7 @@ def opened(page: str, **values: object) -> AppTest:
 def usual(page: str) -> tuple[str, tuple[str, ...], frozenset[str]]:
     """Return the text of the page in a new session, the keys of its state, and the keys that hold text."""
     if page == "Choose":
-        # Once an answer is known, all sessions start from its accuracy, so the first run differs.
+        # After the first run, all sessions start from the accuracy of the known answer, so the first run may differ.
         opened(page)
     app = opened(page)
     assert not app.exception
@@ -64,7 +65,7 @@ def usual(page: str) -> tuple[str, tuple[str, ...], frozenset[str]]:
     keys = [key for key in values if not any(name.endswith(f"-{key}") for name in pressed)]
     for key in keys:
         declared = state.declared(key)
-        is_button = declared is None and values[key] is False  # the button was visible only in some runs
+        is_button = declared is None and values[key] is False  # a button that is visible in some runs only
         assert is_button or (declared is not None and declared.fits(values[key])), (key, values[key])
     return words(app), tuple(sorted(keys)), frozenset(field.key for field in app.text_input if field.key)
 
@@ -74,7 +75,7 @@ def keys_of(page: str) -> list[str]:
 
 
 def check(page: str, values: dict[str, object]) -> None:
-    """Check that this run and the next show the same text as a session without these values."""
+    """Open a page with these values. Check that two runs show the same text as a session without the values."""
     typed = usual(page)[2] | NOTES  # users may type any text into these fields
     app = opened(page, **{k: None if k in typed and isinstance(value, str) else value for k, value in values.items()})
     for _ in range(2):
@@ -84,7 +85,7 @@ def check(page: str, values: dict[str, object]) -> None:
 
 
 def strange(key: str, shift: int) -> object:
-    """Return the strange value for a key. The value depends on no other key, so a new key changes no other case."""
+    """Return an unexpected value for a key. It depends on no other key, so a new key changes no other case."""
     # The value is copied, because the app may change a list of the session, and an empty list can be a valid choice.
     return deepcopy(STRANGE[(zlib.crc32(key.encode()) + shift) % len(STRANGE)])
 
@@ -107,7 +108,10 @@ def test_a_strange_value_under_one_key_is_dropped(page):
 
 @pytest.mark.parametrize("key", ["to_node", "down_0"])
 def test_a_choice_that_arrives_after_the_tree_changed_is_dropped(key):
-    """A late choice from the previous tree is dropped. It once caused a `TypeError` in every later run."""
+    """The app drops a choice in the previous tree that arrives late.
+
+    In an earlier version, such a choice caused a `TypeError` in every later run.
+    """
     app = opened("Explore")
     states = app._tree.get_widget_states()
     (sent,) = [state for state in states.widgets if state.id.endswith(f"-{key}")]

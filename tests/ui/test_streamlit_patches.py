@@ -49,7 +49,7 @@ MODULES = [importlib.import_module(f"ui.server.streamlit_patches.{path.stem}") f
 
 @cache
 def bundle() -> str:
-    """Return all scripts of Streamlit's front end."""
+    """Return the text of all scripts of Streamlit's front end."""
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted(scripts.FOLDER.glob("*.js")))
 
 
@@ -105,7 +105,7 @@ def test_no_other_file_of_the_app_reaches_into_streamlit():
 
 @pytest.fixture
 def unpatched(monkeypatch) -> Iterator[None]:
-    """Undo after the test all changes that patches make in the process."""
+    """Undo all changes that patches make in the process, after the test."""
     monkeypatch.setattr(config, "get_option", process._get_option)
     monkeypatch.setattr(SafeSessionState, "filtered_state", SafeSessionState.filtered_state)
     monkeypatch.setattr(SafeSessionState, "on_script_finished", SafeSessionState.on_script_finished)
@@ -191,7 +191,7 @@ class Replaced(BaseException):
 
 
 class ChangedMeanwhile(dict):
-    """Values of a session that another run changes during the first iteration over them."""
+    """Values of a session. Another run changes them during the first iteration over them."""
 
     n_listed = 0
 
@@ -249,7 +249,7 @@ def test_a_run_that_was_replaced_ends_where_it_reads_the_state(unpatched):
         raise Replaced
 
     state = SafeSessionState(state_of({"a": 1}), check)
-    assert state.filtered_state == {"a": 1}  # Streamlit does not check here whether the run was replaced
+    assert state.filtered_state == {"a": 1}  # with the patch, Streamlit does not check whether the run was replaced
     process.end_replaced_runs()
     with pytest.raises(Replaced):
         _ = state.filtered_state
@@ -285,7 +285,7 @@ def test_controls_of_streamlit_read_the_whole_state(unpatched, monkeypatch, cont
 
 
 def test_a_worker_does_not_run_the_page_that_is_the_main_module(unpatched, monkeypatch):
-    """A worker gets no path of the page. `tests/ui/test_side_process.py` starts such a worker."""
+    """A worker process does not get the path of the page. `tests/ui/test_side_process.py` starts such a worker."""
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     page = page_of("import sys, streamlit as st\nst.text(sys.modules['__main__'].__file__)")
     assert sys.modules["__main__"].__file__ == page.text[0].value  # Streamlit has replaced the module
@@ -351,7 +351,7 @@ def test_the_server_has_the_routes_that_the_guards_know(runtime):
     assert known >= {"_stcore", "media", "component"} and known - internals.NOT_PAGES <= SIGN_IN
 
 
-SIGN_IN = {"auth", "oauth2callback", "{path:path}"}  # the app has no accounts and never links to these
+SIGN_IN = {"auth", "oauth2callback", "{path:path}"}  # routes for accounts, which the app does not have
 
 
 class Client:
@@ -424,7 +424,7 @@ def test_streamlit_sends_an_unchecked_figure_as_it_is():
     assert not page.exception
     spec = json.loads(page.get("plotly_chart")[0].proto.spec)
     assert spec["layout"]["unknown"] == 1 and spec["data"] == [{"type": "scatter", "y": [1, 2]}]
-    checked = page_of(CHART.replace("KIND", ""))  # CHART without KIND passes a dictionary
+    checked = page_of(CHART.replace("KIND", ""))  # without KIND, the page passes a dictionary to the chart
     assert checked.exception[0].proto.type == "ValueError"
 
 
@@ -475,7 +475,7 @@ def test_streamlit_knows_every_option_that_the_project_sets():
     assert len(options) > 20 and set(options) <= set(config.get_config_options())
 
 
-# The first script and the early files of a page
+# The script that runs first in a page, and the files that it requests early
 
 
 def test_the_front_end_knows_what_the_first_script_sets():

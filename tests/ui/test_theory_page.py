@@ -1,4 +1,4 @@
-"""The Theory page (AppTest): every theorem, both ends of its sliders, and the cases in which its bound is vacuous."""
+"""The Theory page (AppTest): every theorem, both ends of its sliders, and cases in which its bound states nothing."""
 
 import re
 from html import unescape
@@ -29,7 +29,7 @@ def theory(theorem: str, **settings: str) -> AppTest:
 
 
 def text_of(page: AppTest) -> str:
-    """Return the line that states whether the theorem says something."""
+    """Return the line that states whether the bound of the theorem has content at these settings."""
     (line,) = [m.value for m in page.main.markdown if m.value.startswith("**Says ")]
     assert SAYS.match(line), line
     return line
@@ -131,7 +131,10 @@ def test_known_bounds_are_shown(theorem, asked, expected):
 @given(st.floats(1e-4, 30), st.floats(0, 1))
 @settings(derandomize=True, deadline=None)
 def test_bounds_are_rounded_to_the_safe_side(upper, lower):
-    """Upper bounds are never too low and at most 10 % too high; lower bounds never too high, at most 2 % too low."""
+    """The page never shows an upper bound below its value or a lower bound above it.
+
+    Upper bounds are at most 10 % too high, and lower bounds at most 2 % too low.
+    """
 
     def shown(words: str) -> float:
         return float(words.split()[2].replace(",", "")) / 100
@@ -197,7 +200,7 @@ def test_an_uploaded_file_is_measured():
 
 
 def test_a_link_with_an_invalid_epsilon_gets_a_message():
-    """The message appears once, whether the theorem depends on ε or not."""
+    """A message about an invalid ε in a link appears once, whether or not the theorem depends on ε."""
     asks = "The link asks for ε = -1, which is no number from 0.001 to 25"
     for theorem in ("Votes of random trees", "Floor of a leaf"):
         assert sum(asks in c.value.replace("\\", "") for c in theory(theorem, eps="-1").caption) == 1, theorem
@@ -206,7 +209,7 @@ def test_a_link_with_an_invalid_epsilon_gets_a_message():
 
 @pytest.mark.parametrize("theorem", every(2, PANELS))
 def test_texts_about_the_rows_of_an_upload_are_marked_for_the_curator(theorem):
-    """The exact number of rows and the file's name are in no chart, verdict or note without the badge."""
+    """No chart, verdict or note states the exact number of rows or the file's name without the curator's badge."""
     page = theory(theorem, data="upload a CSV")
     if not page.file_uploader:  # the theorem is about no table
         return

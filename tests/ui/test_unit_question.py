@@ -1,4 +1,4 @@
-"""Whose rows are these? An upload with several rows of a person, from the question to the figures (AppTest)."""
+"""The question “Whose rows are these?”, for an upload with several rows of a person, and its effects (AppTest)."""
 
 from dataclasses import replace
 
@@ -88,7 +88,7 @@ def test_the_answer_that_rows_are_persons_is_kept(page):
 
 
 def test_several_rows_without_a_column_cannot_be_released(page):
-    """An earlier answer that rows are persons does not count any more, and the page keeps the new answer."""
+    """The answer "several rows, no column" replaces the earlier answer that each row is a person, and stays."""
     question(page).set_value("Each row is a different person").run()
     question(page).set_value("One person can have several rows").run()
     assert not page.exception
@@ -109,7 +109,7 @@ def test_several_rows_without_a_column_cannot_be_released(page):
 
 
 def only_the_question() -> None:
-    """Ask as the release dialog does, and show whether the unit is known."""
+    """Ask the question as the release dialog does, and show whether the unit of privacy is known."""
     import streamlit as st
 
     from ui.shared import release

@@ -28,13 +28,13 @@ HOUSEHOLD = replace(PERSON, number=7, unit="household_id", epsilon=Fraction(2))
 
 # ---------------------------------------------------------------- the rule, enumerated
 
-Row = tuple[int, int, str]  # patient, household, and what else is known
+Row = tuple[int, int, str]  # patient, household, and the other cells of the row
 COLUMNS = {"patient_id": 0, "household_id": 1}
 KINDS: list[Row] = list(product((0, 1), (0, 1), "ab"))
 
 
 def persons(rows: list[Row], unit: str | None) -> Counter:
-    """Count the rows by what they hold, or the persons by what all of their rows hold."""
+    """Count the rows by their cells, or (if there is a unit) the persons by the cells of all of their rows."""
     if unit is None:
         return Counter(rows)
     place = COLUMNS[unit]
@@ -43,9 +43,10 @@ def persons(rows: list[Row], unit: str | None) -> Counter:
 
 
 def loss(one: list[Row], other: list[Row], costs: list[Cost]) -> Fraction:
-    """Return the loss of histograms of rows or persons with geometric noise, where each histogram has a given cost.
+    """Return the privacy loss between two tables, if each release is a histogram with geometric noise.
 
-    A cost under replace-one pays for two bins, which is what the exchange of a person changes.
+    Each cost states the unit (rows or persons) and the ε of a histogram. A cost under replace-one pays for two bins,
+    because the exchange of a person changes two bins.
     """
     total = Fraction(0)
     for cost in costs:
@@ -64,7 +65,7 @@ def tables() -> Iterator[list[Row]]:
 @pytest.mark.parametrize("relations", list(product(["add-remove", "replace-one"], repeat=3)))
 @pytest.mark.parametrize("units", [(None, "patient_id", "patient_id"), (None, "patient_id", "household_id")])
 def test_the_sum_over_units_is_reached_and_never_exceeded(units, relations):
-    """The sum holds for a row exchanged for another with the same identifiers, among any other rows."""
+    """If a row is exchanged for another row with the same identifiers, the loss is at most the sum, and reaches it."""
     costs = [Cost(Fraction(e), *of) for e, *of in zip((1, 3, 7), relations, units, strict=True)]
     total, relation = added_up(costs)
     pairs = [(one, other) for one in KINDS for other in KINDS if one[:2] == other[:2]]
@@ -73,7 +74,10 @@ def test_the_sum_over_units_is_reached_and_never_exceeded(units, relations):
 
 
 def test_what_no_sum_over_units_covers():
-    """One more row costs more than ε of a row and ε of a person; the sum over units covers no other exchange."""
+    """Adding a row may cost more than the ε of a row plus the ε of a person.
+
+    So the sum over units covers only the exchange of a row for another row with the same identifiers.
+    """
     costs = [Cost(Fraction(1), "add-remove"), Cost(Fraction(3), "add-remove", "patient_id")]
     rest, row = [(0, 0, "a")], (0, 0, "b")
     (total, _), k = added_up(costs), 10
@@ -226,7 +230,7 @@ def visits() -> Choice:
 
 
 def release_page() -> None:
-    """Show the sums, and the release button or what its dialog shows after a release; streamlit runs this source."""
+    """Show the sums, and the release button or the result of a release; streamlit runs this source as a page."""
     import streamlit as st
 
     from tests.ui.test_units_in_ledger import visits
@@ -243,7 +247,7 @@ def release_page() -> None:
 
 
 def test_a_release_for_persons_after_one_for_rows():
-    """The dialog states the cost for a person before and after the release, and the sidebar keeps both sums apart."""
+    """The dialog states the cost for a person before and after the release. The sidebar shows separate sums."""
     page = AppTest.from_function(release_page, default_timeout=600)
     page.session_state["releases"] = [replace(FIRST, number=1, file=b"", table_key="visits", title="Visits")]
     page.run()

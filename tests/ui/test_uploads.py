@@ -1,4 +1,4 @@
-"""Limits on uploads, tested with Streamlit's routes and file memory, called as a server calls them."""
+"""Limits on the size of uploads. The tests call Streamlit's routes and its memory of files as a server does."""
 
 import asyncio
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ class Server:
             headers.append((b"content-length", str(stated).encode()))
 
         async def receive() -> dict[str, Any]:
-            await asyncio.sleep(0)  # lets other uploads go on
+            await asyncio.sleep(0)  # lets other uploads continue
             chunk = next(body, b"")
             self.read += len(chunk)
             return {"type": "http.request", "body": chunk, "more_body": bool(chunk)}
@@ -133,7 +133,7 @@ def test_uploads_at_the_same_time_are_counted_together():
     statuses = asyncio.run(all_at_once())
     assert set(statuses) <= {204, 413} and 413 in statuses
     assert server.held("anna") <= Limits.of_config().session
-    assert server.put("ben", "one", 1_000_000) == 204  # refused files do not count
+    assert server.put("ben", "one", 1_000_000) == 204  # refused files do not count toward the limit
 
 
 def test_a_session_has_a_limit_on_its_files():
@@ -149,7 +149,7 @@ def test_all_sessions_together_have_a_limit_and_a_session_that_ends_makes_room()
         assert [server.put(session, name, 1_000_000) for name in ("one", "two")] == [204, 204]
     assert server.put("carl", "one", 1_000_000) == 204
     assert server.put("carl", "two", 1_000_000) == 413
-    server.sessions.remove("anna")  # Streamlit has not removed its files yet
+    server.sessions.remove("anna")  # the session has ended, but Streamlit has not removed its files yet
     assert server.put("carl", "two", 1_000_000) == 204
     assert server.held("anna") == 0 and server.held("ben") == server.held("carl") == 2_000_000
 
@@ -184,7 +184,10 @@ def test_the_page_reports_when_memory_is_short(monkeypatch):
 
 
 def test_trying_sizes_does_not_reveal_the_exact_size_of_the_files_of_others():
-    """An attacker with two sessions who tries sizes near the limit cannot tell a file of 1 byte from one of 50,000."""
+    """An attacker with two sessions, who tries sizes near the limit, learns the size of other files only roughly.
+
+    The attacker cannot distinguish a file of 1 byte from a file of 50,000 bytes.
+    """
     limits = Limits.of_config()
     wide = replace(limits, session=limits.server)
 

@@ -1,4 +1,4 @@
-"""Released forests can be used: the page reads each one, whatever its settings, and explains any other file."""
+"""The page that uses released forests: it reads each forest, whatever its settings, and explains other files."""
 
 import gzip
 import json
@@ -37,7 +37,10 @@ def use_page(app: AppTest) -> AppTest:
 
 @pytest.mark.slow
 def test_a_deep_forest_of_few_attributes_is_released_and_used(app):
-    """The page reads a deep forest of few attributes, as in /?data=breast_wisconsin&depth=14, which once failed."""
+    """The page reads a deep forest of few attributes, which failed in an earlier version.
+
+    An example is the address /?data=breast_wisconsin&depth=14.
+    """
     app.query_params.update({"data": "breast_wisconsin", "depth": "14", "trees": "21"})
     app.run()
     next(b for b in app.button if b.label == "Release this forest").click().run()
@@ -92,7 +95,7 @@ def test_a_file_that_predicts_otherwise_is_not_offered():
     ids=lambda chosen: f"{chosen.table.key}, {chosen.settings.kind}",
 )
 def test_the_dialog_announces_the_file_size(chosen):
-    """The file size that the dialog announces is right within 20 %."""
+    """The file size that the dialog announces before the release is right within 20 %."""
     expected = release._simulated_size.__wrapped__((), chosen)
     made = len(release.make(chosen, 1, 1).file)
     assert abs(made - expected) < 0.2 * made
@@ -121,7 +124,7 @@ def test_files_of_both_versions_are_used(app, name):
 
 
 def everything(page: AppTest) -> str:
-    """Return all text of the main part and its boxes, including code."""
+    """Return all text of the main part of the page, including boxes and code."""
     return "\n".join([words(page), *(code.value for code in page.main.code)])
 
 
@@ -245,7 +248,7 @@ def test_a_forest_too_large_to_be_read_is_refused_on_the_page(app):
 
 
 def test_downloaded_predictions_can_be_uploaded_again(app):
-    """Predictions can be uploaded again, twice, although they already have the columns of predictions."""
+    """A file of predictions can be uploaded for predictions again, although it already has such columns."""
     made = release.make(choice("breast_wisconsin"), 1, 1)
     app.session_state["releases"] = [made]
     page = use_page(app)

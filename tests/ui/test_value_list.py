@@ -19,7 +19,7 @@ TRICKY = ["a;b", '"', "a,b", "two\nlines", " space ", ";", "", "\\", '"a"', 'a"b
 def test_any_values_come_back_from_one_line(values):
     line = written(values)
     assert parsed(line) == tuple(values)
-    assert line.isprintable()  # a text field drops line breaks
+    assert line.isprintable()  # the text must have no line break, because a text field drops it
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)
