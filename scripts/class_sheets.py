@@ -60,9 +60,9 @@ def limit(epsilon: float) -> str:
 
 
 def without_small_leaves(trees: int, least: int = 5) -> str:
-    """Return how many students are reconstructed from exact counts without those of small leaves.
+    """Return how many students are reconstructed if leaves with fewer than `least` students publish no counts.
 
-    A leaf is small if it has fewer than `least` students.
+    All other leaves publish exact counts.
     """
     members = classroom.members(trees)
     kept = members[members.sum(axis=1) >= least]

@@ -123,7 +123,7 @@ def draw_pivots(rows, y, supervised, key):
 
 @njit(nogil=True, cache=True)
 def part(rows, a, b, points, first, second, spare):
-    """Reorder the rows a..b: first those that are nearer to the first pivot. Return the index at which these end."""
+    """Reorder the rows a..b, so that rows nearer to the first pivot come first. Return the index at which they end."""
     middle, n_right = a, 0
     for i in range(a, b):
         row = rows[i]

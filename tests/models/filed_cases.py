@@ -1,4 +1,4 @@
-"""Cases for the checks on forest files: a file of each estimator under both relations, and functions that change it."""
+"""Cases for the checks on forest files: a file of each estimator under each relation, and functions that change it."""
 
 import copy
 import json

@@ -56,7 +56,7 @@ def test_printed_bounds_match_golden_values():
     trees = [[-(-trees_asked(n, d) // 1) for d in (0.05, 0.1, 0.4)] for n in (435, 8124, 10**6)]
     assert trees == [[2431, 608, 38], [3602, 901, 57], [5527, 1382, 87]]
     assert printed_probability(1e8, 520, 3, 0.3, 10, 1.0) == pytest.approx(0.988484, abs=1e-6)
-    assert printed_probability(1e4, 520, 3, 0.3, 10, 1.0) < 0  # a bound below 0 is vacuous
+    assert printed_probability(1e4, 520, 3, 0.3, 10, 1.0) < 0  # a bound below 0 states nothing
     assert held_out_loss(5.1e6, 386, 3, 0.4, 5) < 0.05 < held_out_loss(3e6, 386, 3, 0.4, 5)
 
 
