@@ -76,7 +76,7 @@ def table(name: str, folder: Path | None) -> Any:
 def still_alive(data: Any, label: str = "still-alive") -> SimpleNamespace:
     """Return the table Echo with the label "still-alive", which 131 of its 132 rows have.
 
-    The usual label of this table is known for 74 rows only, fewer than the paper has.
+    The catalog of the table names another label, which is known for only 74 rows.
     """
     kept = data.X[data.X[label].notna()].reset_index(drop=True)
     features = tuple(feature for feature in data.domain.features if feature.name != label)
