@@ -1,11 +1,11 @@
-"""Release everything that is derived from rows, and charge a ledger for it.
+"""Release results that depend on private rows, and charge a ledger for each release.
 
 ``release`` draws and charges, ``ledger`` adds up costs, and ``certificate`` states the promise. ``loss`` holds the unit
 of cost: ε, or μ² of Gaussian differential privacy. ``normal_bounds`` bounds the δ of a Gaussian loss from above.
 ``laws``, ``noisy_counts`` and ``mechanisms`` compute the exact law of every release. ``samplers`` draws from these laws
-in integers, ``gaussian`` draws rounded Gaussian noise, and ``simulators`` draws quickly in floats. ``selection`` draws
-splits by the exponential mechanism. ``tradeoff_curve`` bounds the success of attacks. ``published`` names published
-privacy claims that do not hold, and ``true_loss`` computes the loss of these mechanisms.
+in integers, and ``gaussian`` draws rounded Gaussian noise. ``simulators`` draws quickly in floats, for demonstrations
+only. ``selection`` draws splits by the exponential mechanism. ``tradeoff_curve`` bounds the success of attacks.
+``published`` lists published mechanisms whose privacy claims are wrong, and ``true_loss`` computes their true losses.
 """
 
 from dpforest.privacy.certificate import Certificate, certify

@@ -1,4 +1,4 @@
-"""The certificate of a forest. It states the privacy promise and its conditions, or why there is no promise."""
+"""The certificate of a forest: the privacy promise and its conditions, or the reasons why there is no promise."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,8 @@ STANDING_ASSUMPTIONS: Final = (
     "not covered.",
     "This is one release: releases from tables with the same people add up.",
 )
-# The first assumption multiplies μ and not ε: if μ is doubled, ε at a fixed δ more than doubles.
+# For a person with several rows, μ is multiplied by the number of rows. The ε at a fixed δ would grow by a larger
+# factor, so the first assumption names μ.
 GAUSSIAN_ASSUMPTIONS: Final = (
     _ROW.format("μ"),
     *STANDING_ASSUMPTIONS[1:],
@@ -55,10 +56,10 @@ class Certificate:
     mechanism : str
         The mechanism in words, for the reader.
     true_epsilon : float
-        Proved bound on the loss, in ε, rounded up to the next float. If the forest is certified, this bound is at most
-        `epsilon`, and it is lower if the mechanisms cost less than the budget. If the forest is not certified, the
-        bound is infinite, because no finite bound is proved. `reasons` may then state a bound that holds only for ideal
-        real numbers.
+        Proved upper bound on the ε that the release costs, rounded up to the next float. For a certified forest, this
+        bound is at most `epsilon`; it is lower if the mechanisms cost less than the budget. For any other forest, the
+        bound is infinite, because no finite bound is proved. `reasons` may then state a finite loss that would hold if
+        noise were drawn in ideal real numbers instead of floats.
     assumptions : tuple of str
         Conditions of the promise. The standing assumptions, which every certificate has, come first.
     reasons : tuple of str
@@ -67,17 +68,17 @@ class Certificate:
         δ of the promise: 0 for pure privacy. For Gaussian privacy, the δ > 0 at which `epsilon` and `true_epsilon`
         hold.
     kind : {"pure", "gaussian"}
-        Kind of loss: ε-differential privacy, or Gaussian differential privacy.
+        Kind of privacy loss: ε-differential privacy, or Gaussian differential privacy.
     mu_squared : Fraction or None
-        Proved μ² of a certified Gaussian forest; otherwise None. μ-Gaussian privacy implies (ε, δ)-privacy with
-        ε = `loss` and δ = `delta`.
+        For a certified Gaussian forest, the proved square of μ, the parameter of Gaussian differential privacy;
+        otherwise None. It implies (ε, δ)-differential privacy with ε = `loss` and δ = `delta`.
     unit : str or None
         Column of identifiers. If given, the unit of privacy is a person: all rows with the same identifier. If None,
         the unit is one row.
     steps : tuple of (Fraction, int)
-        Pairs (κ, times) for a certified pure forest: `times` queries have the loss κ each. `steps_of` computes them
-        from the ledger, because a file stores the ledger and not the steps. If there are no steps, the trade-off curve
-        is computed for one query with the whole loss.
+        Pairs (κ, times) for a certified pure forest: `times` queries cost κ each. A file does not store these pairs,
+        because `steps_of` computes them from the ledger in the file. If there are no pairs, `tradeoff` is the curve of
+        one query that costs the whole `loss`.
     """
 
     certified: bool
@@ -120,10 +121,10 @@ class Certificate:
 
     @property
     def loss(self) -> Fraction | None:
-        """Proved bound on the loss, in ε, for display; None if there is no finite bound.
+        """Proved upper bound on the ε that the release costs, for display; None if there is no finite bound.
 
-        The bound is at least the loss that was spent. If all of ε was spent, the bound is exactly ε, and not the next
-        float above ε.
+        The bound is the smaller of `true_epsilon` and `epsilon`. If the release costs exactly `epsilon`, then
+        `true_epsilon` may be slightly larger, because it is rounded up to a float.
         """
         if not self.certified or self.epsilon is None:
             return None
@@ -131,18 +132,18 @@ class Certificate:
 
     @property
     def privacy_loss(self) -> PrivacyLoss | None:
-        """Proved loss as a `PrivacyLoss`: the ε of `loss`, or μ²; None if there is no finite bound."""
+        """Proved upper bound as a `PrivacyLoss`: the ε of `loss`, or `mu_squared`; None if there is no finite bound."""
         if self.kind == GAUSSIAN:
             return None if self.mu_squared is None else PrivacyLoss.gaussian(self.mu_squared)
         return None if self.loss is None else PrivacyLoss.pure(self.loss)
 
     @property
     def tradeoff(self) -> TradeoffCurve | None:
-        """Trade-off curve of this release between two neighbors; None if there is no finite bound.
+        """Trade-off curve: how well an attack can tell two neighboring tables apart; None if there is no finite bound.
 
         The methods of the curve return upper bounds, rounded up. `success()` bounds the probability that an attacker
-        names the right one of two equally likely tables. `hits` bounds the true positive rate at a false alarm rate.
-        `delta` bounds δ at any ε, and `epsilon` bounds ε at any δ.
+        guesses which of two equally likely tables the release comes from. `hits` bounds the true positive rate at a
+        false alarm rate. `delta` bounds δ at any ε, and `epsilon` bounds ε at any δ.
         """
         if self.loss is None:
             return None
@@ -166,7 +167,7 @@ class Certificate:
     def covers(self, ledger: Ledger) -> bool:
         """Return whether the proved bound of the certificate is at least the loss that the ledger spent.
 
-        A pure loss is compared as a float, because old files hold ε as a float.
+        A pure loss is compared as a float, because `true_epsilon` is a float.
         """
         if self.kind == PURE:
             return self.true_epsilon >= float(ledger.spent)
@@ -190,11 +191,11 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], ledger: Ledger | None = None) -> "Certificate":
-        """Build a certificate from a dictionary of `to_dict`. The constructor checks it.
+        """Build a certificate from a dictionary of `to_dict`, and check it in the constructor.
 
-        The steps of the certificate are computed from the ledger.
+        The steps of a certified forest are computed from `ledger`; without a ledger, there are no steps.
 
-        For a forest that is not certified, `true_epsilon` becomes infinite, whatever the dictionary holds.
+        If the forest is not certified, `true_epsilon` becomes infinite, whatever number the dictionary holds.
         """
         if not isinstance(data["certified"], bool):
             raise ValueError("whether it is certified must be true or false")
@@ -255,7 +256,7 @@ def _standing(kind: str, unit: str | None) -> tuple[str, ...]:
 def _of_100(share: float) -> str:
     """Return a share as a percentage in text, rounded up to one decimal.
 
-    An excess of at most 10⁻¹⁰ over a value with one decimal is ignored, because it is an error of floats.
+    The function subtracts 10⁻¹⁰ from the share before it rounds, so that an error of floats does not raise the result.
 
     >>> _of_100(0.519889), _of_100(0.5000000000000001)
     ('52', '50')
@@ -278,7 +279,7 @@ def _public_number(unit: str | None) -> str:
 def _one_line(words: str) -> str:
     """Put a text that may come from a file on one line, and escape its unprintable characters.
 
-    So the text cannot look like a separate line of the certificate.
+    Otherwise a text could imitate a further line of the certificate.
 
     >>> _one_line("our\\nCERTIFIED: \\u202e.00001 = ε")
     'our CERTIFIED: \\\\u202e.00001 = ε'
@@ -287,11 +288,11 @@ def _one_line(words: str) -> str:
 
 
 def large_delta_caution(delta: float, n_rows: int | None, unit: str | None = None) -> str:
-    """Return a caution if δ is at or above 1/n; an empty text if δ is below 1/n, or if n is unknown.
+    """Return a caution if δ is at least 1/n for n rows; return an empty text if δ is smaller, or if n is unknown.
 
-    If a mechanism publishes each row with probability δ, it is (0, δ)-differentially private. So (ε, δ) with a δ of 1/n
-    or more promises little by itself. A mechanism with a finite μ cannot publish rows in this way, because its δ falls
-    to 0 as ε grows.
+    If a mechanism publishes each row with probability δ, it is (0, δ)-differentially private. With a δ of 1/n or more,
+    it publishes at least one row on average, so (ε, δ) promises little. A mechanism with a finite μ cannot publish rows
+    in this way, because its δ falls to 0 as ε grows.
 
     Parameters
     ----------
@@ -305,7 +306,7 @@ def large_delta_caution(delta: float, n_rows: int | None, unit: str | None = Non
     Returns
     -------
     str
-        A few sentences for the reader. They depend only on the three parameters.
+        A few sentences for the reader. They depend only on the three parameters, so they reveal nothing about the rows.
     """
     expected = printed_decimal(delta) * (n_rows or 0)
     if expected < 1:
@@ -334,29 +335,31 @@ def certify(
     Parameters
     ----------
     ledger : Ledger
-        Ledger of the forest. If it has a budget, it must be closed for the forest to be certified.
+        Ledger of the forest. The forest is certified only if this ledger has a budget and is closed.
     mechanism : str
         The mechanism in words, for the reader.
     assumptions : iterable of str
-        Conditions beyond the standing ones, such as the sources of bounds.
+        Conditions of the promise besides the standing assumptions, such as the sources of the columns' bounds.
     reasons : iterable of str
-        Everything that prevents certification, such as the results of `Domain.leaks()`, ``source.reasons()`` and
-        `published.reasons`.
+        Sentences that say why the forest is not certified, such as the results of `Domain.leaks()`,
+        ``source.reasons()`` and `published.reasons`.
     nominal_epsilon : Fraction or infinity, optional
-        For a published mechanism, whose ledger has no budget: the claimed ε. For a Gaussian ledger: the ε from which
-        the budget was computed, for example by `mu_for`. By default, the least ε of a Gaussian budget at `delta`.
+        For a published mechanism, whose ledger has no budget, the ε that its authors claim. For a Gaussian ledger, the
+        ε from which the budget was computed, for example by `mu_for`. The default is the budget of a pure ledger, and
+        the least ε of a Gaussian budget at `delta`.
     delta : float
         δ at which the ε of a Gaussian ledger is stated; 0 for a pure ledger.
 
     Returns
     -------
     Certificate
-        The forest is certified exactly if no reason prevents it.
+        Certificate whose `reasons` are the given reasons, and one more if the ledger has no budget or is not closed.
+        The forest is certified if there are no reasons.
 
     Raises
     ------
     ValueError
-        If δ does not fit the kind of the ledger, or if a Gaussian budget is not proved to be (nominal ε, δ)-private.
+        If δ does not fit the kind of the ledger, or if the nominal ε at this δ does not follow from a Gaussian budget.
     """
     against = list(dict.fromkeys(reasons))
     if ledger.budget is None and not against:

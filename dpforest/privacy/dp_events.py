@@ -1,9 +1,9 @@
-"""Convert a ledger into events of Google's library dp_accounting, from which others can recompute its ε and δ.
+"""Convert a ledger into events of Google's library dp_accounting, which can recompute the ε and δ of the ledger.
 
 An event is a dictionary that JSON can hold. The events have the names and fields that `DpEvent.to_named_tuple` of
-dp_accounting 0.6.0 returns. Each step of the ledger becomes a mechanism that dominates the step (docs/PRIVACY.md, "The
-trade-off curve"): a count with discrete Laplace noise under add-remove, and randomized response under replace-one.
-Under both relations, an entry with Gaussian noise becomes a Gaussian mechanism.
+dp_accounting 0.6.0 returns. In a pure ledger, each query becomes a mechanism that is at least as easy to attack as the
+query (docs/PRIVACY.md, "The trade-off curve"). Under add-remove, this mechanism is a count with discrete Laplace noise;
+under replace-one, it is randomized response. In a Gaussian ledger, each entry becomes a Gaussian mechanism.
 """
 
 import math
@@ -44,7 +44,7 @@ def to_dp_events(ledger: Ledger) -> dict[str, Any]:
     if not ledger.has_budget:
         raise ValueError("A ledger without a budget has no event: this forest has no privacy guarantee.")
     if ledger.kind == GAUSSIAN:
-        # Under replace-one, dp_accounting itself doubles μ.
+        # Under replace-one, dp_accounting doubles μ, so the events hold the μ of one row added or removed.
         losses = [(entry.each, entry.times if entry.composition == "sequential" else 1) for entry in ledger.entries]
         events = [_repeated(_gaussian(each), times) for each, times in losses if each is not None]
     elif ledger.neighbors == ADD_REMOVE:
@@ -69,7 +69,7 @@ def _gaussian(loss: PrivacyLoss) -> dict[str, Any]:
 
 
 def _discrete_laplace(epsilon: float) -> dict[str, Any]:
-    """Return the event of a count of sensitivity 1 with discrete Laplace noise. The loss of the event is ε or -ε."""
+    """Return the event of a count of sensitivity 1 with discrete Laplace noise, whose loss is always ε or -ε."""
     return _event("DiscreteLaplaceDpEvent", noise_parameter=epsilon, sensitivity=1)
 
 

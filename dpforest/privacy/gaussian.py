@@ -1,25 +1,26 @@
-"""Exact sampler of round(sigma Z) for a standard normal Z. It computes with integers, so no float is rounded.
+"""Exact sampler of round(sigma Z) for a standard normal Z, in integers and without rounding errors.
 
 The sampler is algorithm N of Karney 2016 (ACM Trans. Math. Softw. 42(1):3; arXiv 1303.6257). Write |Z| = k + x, where k
-is a whole number and x is in [0, 1). The sampler proposes k with a probability proportional to exp(-k/2), and a uniform
-x. It keeps the pair with probability exp(-k(k-1)/2) exp(-x(2k+x)/2). So the density of a kept pair is proportional to
-exp(-(k+x)**2/2). Only the digits of x on which this decision depends are drawn. After the decision, further digits are
-drawn until round(sigma |Z|) is certain.
+is a whole number and x is in [0, 1). The sampler proposes a k with probability proportional to exp(-k/2), and a uniform
+x. It keeps the pair (k, x) with probability exp(-k(k-1)/2) exp(-x(2k+x)/2). So the density of a kept pair is
+proportional to exp(-(k+x)**2/2). To decide whether it keeps the pair, the sampler draws only as many digits of x as it
+needs. Then it draws further digits until round(sigma |Z|) is certain.
 
-For a whole number q, the rounding of q + sigma Z is q + round(sigma Z). So a table with this noise is a function of the
-table with Gaussian noise of standard deviation sigma, and post-processing loses no privacy. Dong, Roth & Su 2022 (J. R.
-Stat. Soc. B 84) state the loss of a table with Gaussian noise.
+A cell of a table is a whole number q, and q + round(sigma Z) equals round(q + sigma Z). So a table with this noise is
+the rounded copy of a table with Gaussian noise of standard deviation sigma. Dong, Roth & Su 2022 (J. R. Stat. Soc. B
+84) state the privacy loss of Gaussian noise, and rounding a noisy table loses no further privacy.
 
-The docstring of `samplers` describes the tape, the conventions and the replay of rows. A digit has 16 bits and is one
-lane of the tape. Arrays of digits are as long as the tape, so there is no cap on digits, and no number is truncated.
+Random bits come from a tape of 16-bit lanes. The docstring of `samplers` describes the tape, and how kernels use it. A
+digit of x is one lane. Arrays of digits are as long as the tape, so they can hold all digits that are drawn.
 
 Nothing overflows int64:
 
-- A tape has fewer than 2**25 lanes and every step of k takes a lane, so k < 2**25, k(k-1) < 2**50 and 2k + 2 < 2**32.
-- In sigma = num/den, both numbers are below 2**32, so 2 num k + den < 2**59.
-- `_round` shifts the width by 16 bits only while it is below 2 num < 2**33, so the width ends below 2**49. As `rest` is
-  below the width, `rest` shifted by 16 bits, plus 2 num times a digit, is below 2**50. A `gap` below 2 num, shifted by
-  16 bits, is below 2**49.
+- A tape has fewer than 2**25 lanes, and raising k by 1 takes at least one lane. So k < 2**25, k(k-1) < 2**50 and 2k + 2
+  < 2**32.
+- In sigma = num/den, num and den are below 2**32, so 2 num k + den < 2**59.
+- `_round` shifts `width` by 16 bits only while it is below 2 num < 2**33, so `width` ends below 2**49. Before a shift,
+  `rest` is below `width`, so also below 2**33. So `rest` shifted by 16 bits, plus 2 num times a digit, is below 2**50.
+  A `gap` below 2 num, shifted by 16 bits, is below 2**49.
 - The noise is at most sigma (k+1) + 1 < 2**58, values are below 2**62, and their sum is below 2**63.
 """
 
@@ -39,10 +40,10 @@ _L = np.int64
 
 @njit(nogil=True, cache=True)
 def _below(tape, at, fresh, known, n):
-    """Compare a new uniform number with a number of n known digits; draw digits of both until the order is certain.
+    """Return whether a new uniform number is below a number with n known digits; draw digits until this is certain.
 
-    Return whether the new number is lower, the number of drawn digits of the new number, the number of known digits of
-    the other number, and the tape position.
+    The digits of the new number are written to `fresh`, and further digits of the other number to `known`. Return also
+    the number of digits in `fresh`, the number of digits in `known`, and the tape position.
     """
     i = 0
     while at < tape.size:
@@ -63,12 +64,14 @@ def _below(tape, at, fresh, known, n):
 def _bernoulli_exp_digits(tape, at, k, digits, n):
     """Return True with probability exp(-x p), where p = (2k + x)/(2k + 2). `digits[0]` has n known digits of x.
 
-    The method is von Neumann's series. Draw a run x > y1 > y2 > ... of uniform numbers, each of which must also pass a
-    coin of probability p. The run reaches length j with probability (x p)**j / j!. The result is True if the length of
-    the run is even. The coin draws one of the numbers 0 to 2k + 1. A 0 ends the run. A 1 ends the run unless a further
-    uniform number is below x. All other numbers let the run go on.
+    The method is von Neumann's series. Draw uniform numbers y1, y2, ... as long as x > y1 > y2 > ... and as long as a
+    coin shows heads for each number, with probability p. At least j numbers pass with probability (x p)**j / j!. The
+    result is True if an even number of them passes, which has the probability exp(-x p).
 
-    Also return the number of known digits of x, and the tape position.
+    The coin is a uniform draw from 0 to 2k + 1. A 0 is tails. A 1 is heads if a further uniform number is below x. All
+    other draws are heads.
+
+    Return also the number of known digits of x, and the tape position.
     """
     x, y, spare = digits[0], digits[1], digits[2]
     even = True
@@ -91,9 +94,9 @@ def _bernoulli_exp_digits(tape, at, k, digits, n):
 def _round(tape, at, k, num, den, x, n):
     """Return floor(num/den (k + x) + 1/2) for a uniform x with n known digits; draw more digits until it is certain.
 
-    Let x' in [0, 1) be the number that has the digits of x that were not read yet. At each step, num/den (k + x) + 1/2
-    equals z + (rest + 2 num x') / width. Once 2 num <= width, the result depends only on whether x' reaches gap / (2
-    num).
+    Let x' in [0, 1) be the number with those digits of x that the function has not read yet. At each step, num/den (k +
+    x) + 1/2 equals z + (rest + 2 num x') / width. Let gap = width - rest. Once 2 num <= width, the result is z + 1 if
+    x' is at least gap / (2 num), and otherwise z.
     """
     slope, width = 2 * num, 2 * den
     z = (slope * k + den) // width
@@ -130,7 +133,8 @@ def _round(tape, at, k, num, den, x, n):
 def rounded_gaussian(tape, at, num, den, digits):
     """Draw round(num/den Z) for a standard normal Z; `digits` is scratch space of shape (3, lanes of the tape).
 
-    The sign is drawn separately. A separate sign is exact, because Z = 0 and ties of the rounding have probability 0.
+    The function rounds |Z| and draws the sign separately. The result is exact, because Z = 0 and a tie in the rounding
+    have probability 0.
     """
     while at < tape.size:
         k = 0
@@ -154,7 +158,7 @@ def rounded_gaussian(tape, at, num, den, digits):
 
 @njit(nogil=True, cache=True)
 def _rounded_gaussian_kernel(tape, row, values, num, den, out):
-    """Write values + noise to `out`. What `samplers` calls a row is here one cell of `values`."""
+    """Write values + noise to `out`. A `row` of the tape, as `samplers` calls it, is one cell of `values`."""
     at = 0
     digits = np.empty((3, tape.size), np.uint16)
     while row < values.size:

@@ -1,25 +1,26 @@
-"""The exact law of the released label of a leaf: the logarithm of each label's probability, for many leaves at once.
+"""The exact law of the released label of a leaf: the probability of each label, for many leaves at once.
 
 There are three certified mechanisms. The rate κ of a mechanism is the cost of one row added or removed;
 `release.rate_for` computes κ from ε.
 
 - permute-and-flip on counts (McKenna & Sheldon 2020; docs/PAPERS.md),
 - exponential mechanism on counts (addendum of 2021; docs/PAPERS.md),
-- exponential mechanism on the 0/1 score "is a top label" (docs/PAPERS.md, the ablation of figure 4).
+- exponential mechanism on a score that is 1 for a top label and 0 for any other label (docs/PAPERS.md, figure 4).
 
-A fourth mechanism uses smooth sensitivity in the exponential mechanism. It was published in 2017, and its loss exceeds
-its ε (see `published.py`).
+A fourth mechanism, published in 2017, uses smooth sensitivity in the exponential mechanism. Its privacy loss exceeds
+the ε that it claims (see `published.py`).
 """
 
 from typing import Final
 
 import numpy as np
 
-# Mechanisms with a proof, which the audit checks by enumeration. Every release names one of them or noisy counts.
+# Every release uses noisy counts or one of the mechanisms in `CERTIFIED`. Their privacy is proved, and the audit checks
+# the proofs by enumeration.
 NOISY_COUNTS: Final = "discrete-laplace"
 CERTIFIED: Final = ("permute-and-flip", "exponential", "global-01")
 PUBLISHED: Final = ("smooth-sensitivity", "smooth-sensitivity-clamped")
-MOST_EXPONENT: Final = 50.0  # cap of the exponent in the code of the paper of 2017
+MOST_EXPONENT: Final = 50.0  # cap of the exponent in the author's code for the paper of 2017
 
 
 def pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
@@ -74,8 +75,8 @@ def log_pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
 def published_exponent(gap: np.ndarray, epsilon: float, *, clamped: bool) -> np.ndarray:
     """Return a_j = (ε/2) exp(jε), the published exponent of a top label with lead j = `gap` (docs/PAPERS.md).
 
-    The author's code caps the exponent at 50. The code also sets the exponent to 50 if the smooth sensitivity
-    S* = exp(-jε) is below 1e-10. For ε > 1e-8, the cap implies this second rule.
+    The author's code caps the exponent at 50. It also sets the exponent to 50 if the smooth sensitivity S* = exp(-jε)
+    is below 1e-10. For ε > 1e-8, the exponent is then above 50 anyway, so `clamped` applies only the cap.
     """
     with np.errstate(over="ignore"):
         a = 0.5 * epsilon * np.exp(np.asarray(gap, float) * epsilon)
@@ -83,23 +84,23 @@ def published_exponent(gap: np.ndarray, epsilon: float, *, clamped: bool) -> np.
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:
-    """Return the log-softmax of scores whose largest is 0."""
+    """Return the logarithm of the softmax of each row; the largest score of a row is 0."""
     return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
 
 def _permute_and_flip(log_p: np.ndarray) -> np.ndarray:
     """Return log P(c) for P(c) = p_c ∫_0^1 Π_{i≠c} (1 - p_i t) dt, where p = exp(`log_p`) (docs/PAPERS.md).
 
-    **Proof that permute-and-flip costs κ per row** (docs/PAPERS.md). Permute-and-flip has the law of argmax n_i + E_i
-    with the counts n_i and independent exponential noise E_i of rate κ. Add a row of class c. A label r ≠ c can only
-    become less likely. If r wins before with noise E_r, then r wins after with noise E_r + 1, whose density is exp(-κ)
-    times as large. So P_after(r) >= exp(-κ) P_before(r). Label c can only become more likely. If c wins after with
-    noise E_c, then c wins before with noise E_c + 1. So P_before(c) >= exp(-κ) P_after(c). With two classes, no
-    mechanism of this cost errs less.
+    **Proof that permute-and-flip costs κ per row** (docs/PAPERS.md). Let n_i be the count of class i, and let E_i be
+    independent exponential noise of rate κ. Permute-and-flip has the law of argmax n_i + E_i. Add a row of class c. A
+    label r ≠ c can only become less likely. If r wins before with noise E_r, then r wins after with noise E_r + 1,
+    whose density is exp(-κ) times as large. So P_after(r) >= exp(-κ) P_before(r). Label c can only become more likely.
+    If c wins after with noise E_c, then c wins before with noise E_c + 1. So P_before(c) >= exp(-κ) P_after(c). With
+    two classes, no mechanism of the same cost has a lower probability of a wrong label (`mechanisms.flip_floor`).
 
     For K classes, the integrand is a polynomial of degree K - 1, so Gauss-Legendre quadrature with ceil(K/2) nodes is
-    exact. All terms of its sum are positive, so nothing cancels. An expansion of the polynomial would lose all digits
-    from about 40 classes on.
+    exact. All terms of its sum are positive, so nothing cancels. In a sum over the coefficients of the polynomial,
+    terms would cancel, and no digit would be correct from about 40 classes on.
     """
     p = np.exp(log_p)
     nodes, weights = np.polynomial.legendre.leggauss((p.shape[1] + 1) // 2)

@@ -1,21 +1,23 @@
 """The ledger: every query that a release answers from private rows, and its cost, in exact fractions.
 
-The ledger omits everything that its budget does not pay for (docs/PRIVACY.md): the reading of a file, a schema that is
-read from rows, a count of the rows, figures on the curator's screen, sweeps over settings, and other releases. If a
-forest has no privacy, or if it follows a published mechanism whose claim does not hold, its ledger has no budget.
+Some uses of the rows are not in the ledger, because its budget does not pay for them (docs/PRIVACY.md): the reading of
+a file, a schema that is read from rows, a count of the rows, figures on the screen of the curator (the person who holds
+the table), sweeps over settings, and other releases. The ledger of a forest without privacy has no budget. The same
+holds for a published mechanism whose privacy claim is wrong.
 
 Composition rules (docs/PRIVACY.md):
 
 - *sequential*: ``times`` queries read the same rows, so their costs add up.
-- *parallel*: ``times`` queries read disjoint parts of the table, so one row affects only one of the queries. Such parts
-  are the leaves of one tree or, if each row was drawn into one tree, the leaves of all trees.
+- *parallel*: ``times`` queries read disjoint parts of the table, so one row affects only one of the queries. Examples
+  are the leaves of one tree, and the leaves of all trees if each row was drawn into only one tree.
 
 The cost of an entry is always the cost of **one row added or removed** in one application. Replacing a row is one
 removal and one addition, in the same part or in two different parts (two leaves, two trees). So under ``"replace-one"``
-every entry counts double: 2ε, or 2μ, which is 4μ². In all other respects, the ledger treats both relations alike.
-If a domain declares a unit of privacy, "row" means a person with all of their rows in all of these rules.
+every entry counts double: ε becomes 2ε, and μ becomes 2μ, so μ² becomes 4μ². Otherwise, add-remove and replace-one
+follow the same rules. If a domain declares a unit of privacy, read "person with all of their rows" in place of "row" in
+these rules.
 
-A ledger counts one kind of `PrivacyLoss`: ε, or μ² of Gaussian differential privacy.
+A ledger adds up one kind of `PrivacyLoss`: either ε, or μ² of Gaussian differential privacy.
 
 If every row was drawn independently into one of several parts of the table, an entry may name the part that it reads
 (``part``). A row then affects only the entries of one part, so only the part with the largest cost counts.
@@ -64,12 +66,12 @@ __all__ = [
 ]
 
 MOST_BITS: Final = 10_000  # largest number of bits of a numerator or denominator in a file, about 3,000 digits
-# The reader of a file looks for entries whose names are, or begin with, one of these names.
+# Code that reads a released file recognizes an entry by these constants: the entry's name equals or begins with one.
 NUMBER_OF_ROWS: Final = "number of rows"
 NUMBER_OF_PERSONS: Final = "number of persons"
 SCALE_OF_ATTRIBUTES: Final = "scale of numeric attributes"
 GRADIENT_SUMS: Final = "leaf gradient sums, tree by tree"  # entry of the random-tree booster
-_EACH: Final = ("epsilon_each", "mu_squared_each")  # fields of a file for the cost of one application, in ε or in μ²
+_EACH: Final = ("epsilon_each", "mu_squared_each")  # fields of a file: cost of one application in ε, or in μ²
 
 
 def unit_noun(unit: str | None) -> str:
@@ -92,8 +94,8 @@ class Ledger:
     Parameters
     ----------
     epsilon : Fraction, int, str, float, PrivacyLoss or None
-        The budget; a number is an ε. Give None for the non-private model, and for a published mechanism whose claim
-        does not hold. Such a ledger records queries, but it limits no cost and never closes.
+        The budget; a number is an ε. Give None for a forest without privacy, and for a published mechanism whose
+        privacy claim is wrong. A ledger without a budget records queries, but it limits no cost and never closes.
     neighbors : {"add-remove", "replace-one"}
         Neighbor relation. Under replace-one, each entry counts double.
     unit : str, optional
@@ -172,7 +174,7 @@ class Ledger:
 
     @property
     def rows(self) -> int:
-        """Number of single-row changes between neighbors: 1 under add-remove, 2 under replace-one."""
+        """Number of single-row changes from a table to its neighbor: 1 under add-remove, 2 under replace-one."""
         return self._rows
 
     @property
@@ -187,12 +189,12 @@ class Ledger:
 
     @property
     def loss(self) -> PrivacyLoss:
-        """Total cost: the sum of entries on all rows, plus the cost of the most expensive disjoint part."""
+        """Total cost: all entries on the whole table, plus the entries on the most expensive disjoint part."""
         return _total(self._entries, self.kind)
 
     @property
     def spent(self) -> Fraction:
-        """`loss` of a pure ledger, in ε."""
+        """The total cost `loss` of a pure ledger, in ε."""
         return self.loss.pure_epsilon
 
     def charge(
@@ -216,17 +218,17 @@ class Ledger:
         sensitivity : Fraction or int
             Largest change of the score or count when one row (with a unit: one person) is added or removed.
         each : Fraction, PrivacyLoss or None
-            Cost of one application for one row added or removed. A number is an ε; a Gaussian ledger refuses it. None
-            is allowed only if the ledger has no budget.
+            Cost of one application for one row added or removed. A number is an ε, which a Gaussian ledger refuses.
+            None is allowed only if the ledger has no budget.
         times : int
-            Number of applications, at least 1.
+            Number of times that the mechanism is applied, at least 1.
         composition : {"parallel", "sequential"}
             Whether the applications read disjoint parts of the table, or the same rows.
         part : {"", "structure rows", "estimation rows"}
-            Disjoint part of the table that is queried (see the module); empty for the whole table.
+            Disjoint part of the table that the query reads (see the module); empty for the whole table.
         branches : int
-            Number of disjoint parts, such as trees with disjoint rows. Each part is queried `times` times. The number
-            of parts does not affect the cost.
+            Number of disjoint groups of rows, such as trees with disjoint rows. Each group is queried `times` times.
+            The number of groups does not affect the cost, because one row is in one group.
 
         Returns
         -------
@@ -293,7 +295,7 @@ class Ledger:
     def to_dict(self) -> dict[str, Any]:
         """Return an exact, JSON-safe dictionary with fractions as text.
 
-        A Gaussian ledger has fields for μ². Its fields `epsilon` and `epsilon_each` are None.
+        A Gaussian ledger has its losses in fields for μ², and its fields `epsilon` and `epsilon_each` are None.
         """
         gaussian = self.kind == GAUSSIAN
         return {
@@ -320,7 +322,7 @@ class Ledger:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Ledger":
-        """Rebuild a ledger by charging every entry again, so a file whose entries exceed its budget is refused."""
+        """Rebuild a ledger by charging every entry again. So entries that exceed the budget raise a BudgetError."""
         ledger = cls(_written_loss(data, "epsilon", "mu_squared"), data["neighbors"], unit=data.get("unit"))
         if data.get("kind", PURE) != ledger.kind:
             raise ValueError("the budget of the ledger is not of its kind")
@@ -391,7 +393,7 @@ def _is_short(loss: PrivacyLoss) -> bool:
 
 
 def _total(entries: tuple[LedgerEntry, ...], kind: str) -> PrivacyLoss:
-    """Return the total cost: the sum of entries on all rows, plus the cost of the most expensive disjoint part."""
+    """Return the cost of all entries on the whole table, plus the cost of the most expensive disjoint part."""
     cost: dict[str, list[PrivacyLoss]] = {"": []}
     for entry in entries:
         if (loss := entry.loss) is not None:

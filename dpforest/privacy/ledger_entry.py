@@ -11,7 +11,7 @@ ADD_REMOVE: Final = "add-remove"
 REPLACE_ONE: Final = "replace-one"
 NEIGHBORS: Final = (ADD_REMOVE, REPLACE_ONE)
 COMPOSITIONS: Final = ("parallel", "sequential")
-STRUCTURE: Final = "structure rows"  # names of two disjoint parts of a table; each row is drawn into one part
+STRUCTURE: Final = "structure rows"  # names of two disjoint parts of a table; each row is drawn into one of them
 ESTIMATION: Final = "estimation rows"
 PARTS: Final = ("", STRUCTURE, ESTIMATION)
 
@@ -42,13 +42,13 @@ class LedgerEntry:
     each : PrivacyLoss or None
         Cost of one application for one row added or removed; None if the mechanism has no privacy guarantee.
     times : int
-        Number of applications.
+        Number of times that the mechanism is applied.
     composition : {"parallel", "sequential"}
         Whether the applications read disjoint parts of the table, or the same rows.
     rows : int
         Number of rows (with a unit: of persons) added or removed between neighbors: 1, or 2 under replace-one.
     part : str
-        Disjoint part of the table that is queried; empty for the whole table.
+        Disjoint part of the table that the query reads; empty for the whole table.
     """
 
     what: str
@@ -79,7 +79,7 @@ class LedgerEntry:
 
 
 class QueryBudget:
-    """The right to ask a number of queries. A ledger was charged for all these queries before the first answer.
+    """The right to ask a number of queries, for which a ledger was charged before the first answer.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class QueryBudget:
         return self.each.pure_epsilon
 
     def use(self) -> PrivacyLoss:
-        """Use up one answer and return the loss that it may cost. Raises BudgetError if no answer is left."""
+        """Count one answer as used, and return its cost `each`. Raises BudgetError if no answer is left."""
         with self._lock:
             if self._left < 1:
                 raise BudgetError(

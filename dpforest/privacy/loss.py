@@ -1,12 +1,13 @@
 """The loss of a release: pure ε, or μ of Gaussian differential privacy, as exact fractions that add up.
 
-For pure losses, ε adds up. A Gaussian loss of μ means that two neighboring tables are no easier to distinguish than
-N(0, 1) and N(μ, 1). For Gaussian losses, μ² adds up, so μ² is stored (Dong, Roth and Su 2022, "Gaussian differential
-privacy", Definition 2.6 and Corollary 3.3). A loss of μ is equivalent to a δ(ε) for every ε (Corollary 2.13).
+For pure losses, ε adds up. A Gaussian loss of μ means that two neighboring tables are no easier to distinguish than the
+normal laws N(0, 1) and N(μ, 1). For Gaussian losses, μ² adds up, so μ² is stored (Dong, Roth and Su 2022, "Gaussian
+differential privacy", Definition 2.6 and Corollary 3.3). A loss of μ means (ε, δ)-differential privacy for every ε,
+where δ is a known function of ε and μ (Corollary 2.13).
 
-Losses of the two kinds are never added to each other. Their joint cost is stated at one δ: the Gaussian loss as (ε(δ),
-δ), and the pure loss as (ε, 0). These two pairs add up (Dwork and Roth 2014, "The algorithmic foundations of
-differential privacy", Theorem 3.16).
+Pure and Gaussian losses are never added to each other. To state their joint cost, choose a δ, and write the Gaussian
+loss as (ε(δ), δ) and the pure loss as (ε, 0). These two pairs add up (Dwork and Roth 2014, "The algorithmic foundations
+of differential privacy", Theorem 3.16).
 
 Each ε, δ and μ that is computed from a loss is rounded up, by proved bounds (`dpforest.privacy.normal_bounds`).
 """
@@ -31,11 +32,11 @@ NOISE: Final = {
     GAUSSIAN: "rounded-gaussian",
 }  # the mechanism for noisy tables
 _DIGITS: Final = 12  # significant digits of an ε or μ² that a search returns
-_LEAST: Final = -40  # a search stops at this power of ten
+_LEAST: Final = -40  # a search for a small ε or μ² stops at this power of ten
 
 
 class MixedLossesError(ValueError):
-    """Raised if pure and Gaussian losses are added or compared, or if one kind is used as the other."""
+    """Raised if a pure and a Gaussian loss are added or compared, or if one is used in place of the other."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,12 @@ class PrivacyLoss:
 
     @property
     def rho(self) -> Fraction:
-        """The ρ of zero-concentrated differential privacy that this loss implies: ε²/2, or μ²/2.
+        """The ρ of zero-concentrated differential privacy that follows from this loss: ε²/2, or μ²/2.
 
-        The Rényi divergence of every order α between N(0, 1) and N(μ, 1) is αμ²/2. If the releases from two tables are
-        no easier to distinguish than these two laws, the divergence between the releases is at most αμ²/2 (Bun and
-        Steinke 2016, "Concentrated differential privacy", Propositions 1.4 and 1.6).
+        The definition of ρ is that the Rényi divergence of every order α between the releases from two neighbors is at
+        most αρ. For a pure loss, ρ = ε²/2 holds by Proposition 1.4 of Bun and Steinke 2016, "Concentrated differential
+        privacy". For a Gaussian loss, two releases are no easier to distinguish than N(0, 1) and N(μ, 1), whose
+        divergence is αμ²/2 (Proposition 1.6).
         """
         return self.amount * (self.amount if self.kind == PURE else 1) / 2
 
@@ -121,7 +123,7 @@ class PrivacyLoss:
     __rmul__ = __mul__
 
     def grouped(self, rows: int) -> "PrivacyLoss":
-        """Return the loss over k = `rows` single-row changes, one after another.
+        """Return the loss between two tables that are k = `rows` single-row changes apart.
 
         A pure loss ε becomes kε, and a Gaussian loss μ becomes kμ, so μ² becomes k² μ² (Dong, Roth and Su, Theorem
         2.14). With k = 2, the cost of one row added or removed becomes the cost of one row replaced.
@@ -129,7 +131,7 @@ class PrivacyLoss:
         return PrivacyLoss(self.kind, self.amount * _whole(rows) ** (1 if self.kind == PURE else 2))
 
     def part(self, share: Fraction, rows: int = 1) -> "PrivacyLoss":
-        """Return the loss that one single-row change may cost if `rows` such changes may cost `share` of this loss."""
+        """Return the largest loss of one single-row change if `rows` changes together may cost `share` of this loss."""
         return PrivacyLoss(self.kind, self.amount * share / _whole(rows) ** (1 if self.kind == PURE else 2))
 
     def replace_one(self) -> "PrivacyLoss":
@@ -146,7 +148,7 @@ class PrivacyLoss:
 
     @classmethod
     def parallel(cls, losses: Iterable["PrivacyLoss"], kind: str = PURE) -> "PrivacyLoss":
-        """Return the largest loss, for mechanisms on disjoint parts into which each row was drawn independently."""
+        """Return the largest loss: the cost of mechanisms on disjoint parts, if each row was drawn into one part."""
         largest = cls(kind, Fraction(0))
         for loss in losses:
             largest = loss if largest <= loss else largest
@@ -180,7 +182,7 @@ class PrivacyLoss:
     def delta(self, epsilon: float | str | Rational) -> float:
         """Return the least proved δ at this ε as a float, rounded up.
 
-        The binary value and the shortest decimal of the float are both at least the proved δ.
+        A reader may take a float as its binary value or as its shortest decimal. Both values are at least the proved δ.
 
         >>> PrivacyLoss.gaussian(1).delta(0)
         0.38292492254802624
@@ -196,7 +198,7 @@ class PrivacyLoss:
     def holds(self, epsilon: float | str | Rational, delta: float | str | Rational) -> bool:
         """Return whether (ε, δ) is proved.
 
-        If ε or δ is a float, (ε, δ) must be proved for the float's binary value and for its shortest decimal.
+        A float may mean its binary value or its shortest decimal, so (ε, δ) must be proved for both values.
         """
         least = min(_readings(epsilon, "epsilon"))
         return Fraction(_delta(self, least)) <= min(_readings(delta, "delta"))
@@ -276,12 +278,14 @@ def _delta(loss: PrivacyLoss, epsilon: Fraction) -> Decimal:
 
 
 def _last(private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
-    """Return the least number of 12 digits for which `private` holds if `rising`, otherwise the largest such number.
+    """Return the number of 12 digits at which `private` changes, on the side where `private` holds.
 
-    The search checks that `private` holds for the returned number. The number is at least 10^-39.
+    If `rising`, `private` holds for all large numbers, and the result is the least number for which it holds.
+    Otherwise, `private` holds for all small numbers, and the result is the largest such number. The result is at least
+    10^-39. The search evaluates `private` at the result, so it does not rely on rounding.
     """
     power = 0
-    while power > _LEAST and private(Fraction(10) ** power) is rising:  # stop at the first power with another answer
+    while power > _LEAST and private(Fraction(10) ** power) is rising:  # stop at the power where the answer changes
         power -= 1
     if power == _LEAST:
         if not rising:

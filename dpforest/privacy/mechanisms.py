@@ -1,8 +1,8 @@
-"""The effect of a mechanism on a leaf: the law of the released label, the flip probability and the privacy loss.
+"""The effect of a mechanism on a leaf: the law of the released label, the probability of a flip, and the privacy loss.
 
-The functions take the name of a mechanism. For a certified mechanism, ``rate`` is κ, the cost of one row added or
-removed in one tree (`release.rate_for`); for noisy counts, κ = 1/scale. For a published mechanism, ``rate`` is the ε of
-each tree.
+A *flip* is a released label that is not a true top label of its leaf. The functions take the name of a mechanism. For a
+certified mechanism, ``rate`` is κ, the cost of one row added or removed in one tree (`release.rate_for`); for noisy
+counts, κ = 1/scale. For a published mechanism, ``rate`` is the ε of each tree.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ from dpforest.privacy.noisy_counts import noisy_argmax_pmf
 
 MECHANISMS: Final = (*CERTIFIED, NOISY_COUNTS, *PUBLISHED)
 RELEASE_COUNTS: Final = (NOISY_COUNTS, "continuous-laplace")  # all other mechanisms release labels
-_FAR: Final = 100_000  # number of rows by which the two contenders lead all other classes
+_FAR: Final = 100_000  # in `privacy_loss`, lead of the two largest classes over all other classes, in rows
 
 
 def pmf(mechanism: str, counts: np.ndarray, rate: float, *, negative: str = "clamp") -> np.ndarray:
@@ -53,7 +53,8 @@ def flip_probability(
     mechanism, counts, rate, negative
         As for `pmf`.
     ties_count : bool
-        Whether every label except the first top label counts as a flip, as in figure 8 of the paper (docs/PAPERS.md).
+        Whether every label except the first of several tied top labels counts as a flip, as in figure 8 of the paper
+        (docs/PAPERS.md).
 
     Returns
     -------
@@ -64,7 +65,7 @@ def flip_probability(
     top = counts == counts.max(axis=1, keepdims=True)
     if ties_count:
         top &= top.cumsum(axis=1) == 1
-    # A sum over the wrong labels keeps the digits of a small probability, which 1 - P(right) would lose.
+    # The sum over the wrong labels is exact for a small probability, of which 1 - P(right label) would lose digits.
     flips = np.where(top, 0.0, pmf(mechanism, counts, rate, negative=negative)).sum(axis=1)
     return np.where(counts.any(axis=1), flips, np.nan)
 
@@ -72,7 +73,7 @@ def flip_probability(
 def flip_by_gap(
     mechanism: str, gap: np.ndarray, n_classes: int, rate: float, *, others: int = 0, negative: str = "clamp"
 ) -> np.ndarray:
-    """Return the flip probability of the worst leaf in which the top label leads all other labels by ``gap``.
+    """Return the flip probability of a leaf in which the top label leads each other label by ``gap`` rows.
 
     Parameters
     ----------
@@ -83,12 +84,12 @@ def flip_by_gap(
     n_classes : int
         Number of classes.
     others : int
-        Number of rows of each class except the top class. The number matters only for noisy counts.
+        Number of rows of each class except the top class. It matters only for noisy counts.
 
     Returns
     -------
     float array of shape (n_gaps,)
-        Flip probability at each lead. For noisy counts, the top label is the last class. This is the worst case,
+        Flip probability at each lead. The top label is the last class, which is the worst case for noisy counts,
         because the last class loses ties.
     """
     gap = np.atleast_1d(np.asarray(gap, np.int64))
@@ -101,10 +102,10 @@ def flip_by_gap(
 def flip_floor(gap: np.ndarray, epsilon: float, n_classes: int = 2) -> np.ndarray:
     """Return the least flip probability at leaf (gap, 0, ..., 0) of any ε-DP rule that treats all classes alike.
 
-    The rule is ε-DP under add-remove. Let K = `n_classes`. At the empty leaf, each label has probability 1/K. Adding
-    ``gap`` rows to the empty leaf gives leaf (gap, 0, ..., 0), and each row changes a probability by a factor of at
-    most exp(ε). So the flip probability is at least exp(-gap ε) (K-1)/K (docs/PAPERS.md). For two classes,
-    permute-and-flip attains this bound.
+    ε-DP stands for ε-differential privacy under add-remove. Let K = `n_classes`. At the empty leaf, each label has
+    probability 1/K. Adding ``gap`` rows to the empty leaf gives leaf (gap, 0, ..., 0), and each row changes a
+    probability by a factor of at most exp(ε). So the flip probability is at least exp(-gap ε) (K-1)/K (docs/PAPERS.md).
+    For two classes, permute-and-flip attains this bound.
     """
     return np.exp(-epsilon * np.asarray(gap, float)) * (n_classes - 1) / n_classes
 
@@ -127,15 +128,15 @@ def privacy_loss(
     rate : float
         As for `pmf`.
     neighbors : {"add-remove", "replace-one"}
-        Under add-remove, one row is added to the leading class. Under replace-one, the result is the larger loss of two
-        cases: a row changes from the second to the leading class within a leaf, or a row leaves one such leaf and
-        enters another.
+        Under add-remove, one row is added to the leading class. Under replace-one, there are two cases, and the result
+        is the larger loss: a row changes from the second to the leading class within a leaf, or it moves from one such
+        leaf to another such leaf.
 
     Returns
     -------
     float array of shape (n_gaps,)
-        Loss of the released label, or of the noisy counts, whose loss is the same at each gap. A loss above the largest
-        float is returned as infinity.
+        Loss of the released label. For noisy counts, the loss of the counts, which is the same at each gap. A loss
+        above the largest float is returned as infinity.
     """
     gap = np.atleast_1d(np.asarray(gap, np.int64))
     if mechanism == NOISY_COUNTS:

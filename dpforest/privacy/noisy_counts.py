@@ -1,15 +1,17 @@
-"""The law of noisy class counts, and of the label that is computed from them.
+"""The law of noisy class counts, and of the label that is computed from these counts.
 
 The share of class c in a leaf is the noisy count of c divided by the sum of the leaf's noisy counts. The leaf's label
 is the class with the largest share; if shares are equal, the class with the lower index wins. There are two rules for
-negative counts (Bojarski et al., docs/PAPERS.md). Both rules are post-processing, so they cost no privacy:
+negative noisy counts (Bojarski et al., docs/PAPERS.md). They use only the released counts, so they cost no privacy:
 
 - ``"clamp"``: negative counts become 0. If all counts are then 0, the label is drawn uniformly.
-- ``"paper"``: if any count is negative, or if all are 0, the counts are discarded, and the label is drawn uniformly.
+- ``"paper"``: if any count is negative, or if all counts are 0, the counts are discarded, and the label is drawn
+  uniformly.
 
-A release has discrete Laplace noise. Let κ = 1/scale and q = exp(-κ). Then P(z) = (1-q)/(1+q) q^|z|. One row added or
-removed changes one count of a tree by one, and P(z)/P(z ± 1) is at most 1/q, with equality for some z. So this row
-costs exactly κ per tree. The laws of continuous noise are from the paper, and are only for simulations.
+A release has discrete Laplace noise. Let κ = 1/scale and q = exp(-κ). Then the noise is z with probability P(z) =
+(1-q)/(1+q) q^|z|. One row added or removed changes one count of a tree by one, and P(z)/P(z ± 1) is at most 1/q, with
+equality for some z. So a row costs exactly κ per tree. The laws of continuous noise are from Bojarski et al., and are
+only for simulations.
 """
 
 from typing import Final
@@ -42,22 +44,23 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
     Returns
     -------
     float array of shape (n_leaves, n_classes)
-        Probabilities. With two classes, they have a closed form. With more classes, they are sums over the noisy count
-        of the winning class, and errors are about 1e-10.
+        Probability of each label. With two classes, it has a closed form. With more classes, it is a sum over the noisy
+        count of the winning class, with an error of about 1e-10.
 
     Notes
     -----
-    Let two classes have counts u and v; class 0 wins ties. Let m = u - v + 1, let W be the difference of two noises,
-    and let P(1) be the probability of class 1. If m >= 1, then
+    Let classes 0 and 1 have the counts u and v; class 0 wins ties. Let q = exp(-1/scale) and m = u - v + 1, and let W
+    be the noise of class 1 minus the noise of class 0. So class 1 has the larger noisy count if W >= m. If m >= 1, then
 
         T(m) = P(W >= m) = q^m (m (1 - q) + (1 + q + 2q²)/(1 + q)) / (1 + q)²
 
-    If m < 1, then P(W >= m) = 1 - T(1 - m). Both noisy counts are at most 0 with probability q^(u+v)/(1+q)². With
-    probability q^(u+v+1)/(1+q)³, both are at most 0 and the second is larger. So under "clamp"
+    If m < 1, then P(W >= m) = 1 - T(1 - m). Both noisy counts are at most 0 with probability q^(u+v)/(1+q)². Both are
+    at most 0, and the count of class 1 is larger, with probability q^(u+v+1)/(1+q)³. So the probability P(1) of class 1
+    is, under "clamp",
 
         P(1) = P(W >= m) + q^(u+v) (1-q) / (2 (1+q)³),
 
-    and under the paper's rule
+    and under "paper"
 
         P(1) = P(W >= m) - q^(u+1)/(1+q) + q^(u+v+2)/(1+q)³ + P(counts are discarded)/2.
     """
@@ -80,11 +83,11 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
 def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") -> np.ndarray:
     """Return the probabilities of `noisy_argmax_pmf` for continuous Laplace noise (Bojarski et al., docs/PAPERS.md).
 
-    The result has the shape (n_leaves, n_classes) of the counts, which may be any numbers of at least 0, such as
-    weights. With two classes there is a closed form. Let the counts be u >= v, let Δ = u - v, and let s be the scale.
-    Then P(true label) = 1 - (1/2 + Δ/4s) exp(-Δ/s) under "clamp". Under the paper's rule, this probability is lower by
-    (exp(-v/s) - exp(-u/s))/4. With more classes, the function integrates over the noisy count of the winning class, and
-    errors are about 1e-10.
+    The counts may be any numbers of at least 0, such as weights; the result has the shape (n_leaves, n_classes) of the
+    counts. With two classes there is a closed form. Let the counts be u >= v, let Δ = u - v, and let s be the scale.
+    Then P(true label) = 1 - (1/2 + Δ/4s) exp(-Δ/s) under "clamp". Under "paper", this probability is lower by
+    (exp(-v/s) - exp(-u/s))/4. With more classes, the function integrates over the noisy count of the winning class,
+    with an error of about 1e-10.
     """
     counts = np.ascontiguousarray(np.atleast_2d(counts), float)
     _check(negative)
@@ -101,9 +104,9 @@ def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "cla
 
 
 def thrown_away(counts: np.ndarray, scale: float) -> np.ndarray:
-    """Return the probability that the paper's rule discards the noisy counts of a leaf, float array (n_leaves,).
+    """Return the probability that the rule "paper" discards the noisy counts of a leaf, float array (n_leaves,).
 
-    The noise is discrete Laplace noise of this scale.
+    The counts have discrete Laplace noise of this scale.
     """
     counts = np.atleast_2d(np.asarray(counts, float))
     q = np.exp(-1.0 / scale)
@@ -125,7 +128,7 @@ def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
     def power(k: np.ndarray) -> np.ndarray:
         return np.exp(-rate * k)
 
-    def tail(m: np.ndarray) -> np.ndarray:  # T of the notes; np.where discards the values for m < 1
+    def tail(m: np.ndarray) -> np.ndarray:  # T(m) of `noisy_argmax_pmf`; np.where discards the values for m < 1
         m = np.maximum(m, 1.0)
         return power(m) * (m * one_less_q + (1 + q + 2 * q * q) / (1 + q)) / (1 + q) ** 2
 
@@ -145,19 +148,21 @@ def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
 def _sum_over_winner(counts, scale, paper, nodes, weights, out):
     """Add the probability P(c) of each label to `out`, by a sum over the noisy count x of the winning class.
 
-    P(c) = Σ_{x>=1} P(N_c = x) Π_{i<c} P(N_i < x) Π_{i>c} P(N_i <= x) + P(uniform draw)/K, for K classes with the noisy
-    counts N_i. Under the paper's rule, the events also require that no N_i is negative.
+    Let N_i be the noisy count of class i, of K classes. Then P(c) = Σ_{x>=1} P(N_c = x) Π_{i<c} P(N_i < x) Π_{i>c}
+    P(N_i <= x) + P(uniform draw)/K. If `paper` is true, the events of this formula also require that no N_i is
+    negative.
 
-    Between two counts, the terms are a smooth function of x. The function sums the terms over intervals of at most half
-    a scale, or of at most 16 points if half a scale is less. An interval of more than 16 points has m equidistant
-    points. A rule of 8 nodes computes the sum over these points: the Gauss-Legendre rule for the integral, with a
-    correction in 1/m². This rule is exact for polynomials of degree 7. Shorter intervals are summed term by term.
+    Between two true counts, the term of the sum is a smooth function of x. So the kernel divides the sum into intervals
+    of at most scale/2 points, or of at most 16 points if scale/2 is smaller. It adds the terms of an interval of up to
+    16 points one by one. For a longer interval of m points, it evaluates the term only at 8 nodes. Their weights are
+    those of the Gauss-Legendre rule for an integral, with corrections in 1/m² for a sum over m equidistant points. The
+    result is exact for polynomials of degree 7.
     """
     n_leaves, k = counts.shape
     q = np.exp(-1.0 / scale)
     peak = -np.expm1(-1.0 / scale) / (1.0 + q)
     widest = max(2 * len(nodes), int(scale / 2))
-    reach = int(35 * scale) + 2  # the omitted terms are below exp(-35) of all other terms
+    reach = int(35 * scale) + 2  # this far above the largest count, terms have fallen by a factor of exp(35)
     work = np.empty((3, k + 1))
     for leaf in range(n_leaves):
         n = counts[leaf]
@@ -172,7 +177,8 @@ def _sum_over_winner(counts, scale, paper, nodes, weights, out):
                         _add_terms(float(x), 1.0, start, n, scale, q, peak, paper, work, out[leaf])
                 else:
                     h = 1.0 / (m * m)
-                    # Means of x², x⁴, x⁶ over the m points in (-1, 1), which yield the means of Legendre polynomials.
+                    # Means of x², x⁴ and x⁶ over m equidistant points in (-1, 1). From these follow the means m2, m4
+                    # and m6 of the Legendre polynomials of degree 2, 4 and 6.
                     x2, x4, x6 = (1 - h) / 3, (3 - 10 * h + 7 * h * h) / 15, (3 - 21 * h + 49 * h**2 - 31 * h**3) / 21
                     m2, m4 = (3 * x2 - 1) / 2, (35 * x4 - 30 * x2 + 3) / 8
                     m6 = (231 * x6 - 315 * x4 + 105 * x2 - 5) / 16
@@ -196,9 +202,10 @@ def _sum_over_winner(counts, scale, paper, nodes, weights, out):
 
 @njit(nogil=True, cache=True)
 def _add_terms(x, weight, start, n, scale, q, peak, paper, work, out):
-    """Add weight times the term of every class at x, which lies in an interval that begins at `start`.
+    """Add `weight` times the term of every class at x, which lies in an interval that begins at `start`.
 
-    No count lies inside an interval. On either side of a count, one power determines P(N = x), P(N < x) and P(N <= x).
+    No true count lies inside an interval, so every count n is either below `start` or not. In either case, one power of
+    q determines P(N = x), P(N < x) and P(N <= x) for the noisy count N.
     """
     k = len(n)
     equal, less, at_most = work[0], work[1], work[2]
@@ -226,12 +233,12 @@ def _integrate_over_winner(counts, paper, nodes, weights, out):
     """Add the probability P(c) of each label to `out`, by an integral over the noisy count x of the winning class.
 
     P(c) = ∫_{x>0} f(x - n_c) Π_{i≠c} F(x - n_i) dx + P(uniform draw)/K, for K classes with the counts n_i. Here f and F
-    are the density and the distribution function of the noise. Under the paper's rule, F excludes noisy counts below 0.
+    are the density and the distribution function of the noise. If `paper` is true, F excludes noisy counts below 0.
 
-    Counts are in units of the noise scale. Between two counts, the integrand is smooth. The integrand falls by a factor
-    e with each unit of distance below the next higher count, and with each unit of distance above the largest count. So
-    it is enough to integrate over 40 units below each count and above the largest count, in intervals of half a unit
-    with 8 Gauss-Legendre nodes.
+    Counts are in units of the noise scale. Between two counts, the integrand is smooth. It falls by a factor e with
+    each unit of distance below the next higher count, and with each unit of distance above the largest count. So the
+    kernel integrates only over 40 units below each count and above the largest count, in intervals of half a unit with
+    8 Gauss-Legendre nodes each.
     """
     n_leaves, k = counts.shape
     reach = 40.0
@@ -260,7 +267,7 @@ def _integrate_over_winner(counts, paper, nodes, weights, out):
 
 @njit(nogil=True, cache=True)
 def _add_densities(x, weight, n, paper, work, out):
-    """Add weight times the density at x of the winner's count, for each class as the winner."""
+    """For each class as the winner, add `weight` times the density of the winning count at x."""
     k = len(n)
     density, below = work[0], work[1]
     for i in range(k):

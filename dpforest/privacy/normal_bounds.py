@@ -1,12 +1,12 @@
-"""Proved bounds of δ between two shifted normal laws, as decimals of 60 digits that are rounded outward.
+"""Proved bounds of δ(ε) for Gaussian noise and for pure losses, as decimals of 60 digits that are rounded outward.
 
 The `decimal` module adds, multiplies and divides with correct rounding in either direction. It rounds ``exp`` and
 ``sqrt`` correctly to the nearest decimal, so the next decimals below and above are bounds. No float is involved.
 
-Let φ be the density and Φ the distribution function of a standard normal Z. Its upper tail is P(Z > t) = φ(t) R(t),
-where Mills' ratio R falls as t grows. R(t) is √(π/2) e^(t²/2) - Σ t^(2k+1) / (1·3·...·(2k+1)), summed over k ≥ 0; this
-module uses the sum for t below 6. From 6 on, it uses Laplace's continued fraction
-R(t) = 1/(t + 1/(t + 2/(t + 3/(t + ...)))) (Abramowitz and Stegun 1964, 26.2.11 and 26.2.14).
+Let φ be the density and Φ the distribution function of a standard normal Z. The upper tail P(Z > t) is φ(t) R(t), where
+R is called Mills' ratio and falls as t grows. For t below 6, this module computes R(t) as √(π/2) e^(t²/2) - Σ t^(2k+1)
+/ (1·3·...·(2k+1)), summed over k ≥ 0. From t = 6 on, it uses Laplace's continued fraction R(t) = 1/(t + 1/(t + 2/(t +
+3/(t + ...)))) (Abramowitz and Stegun 1964, 26.2.11 and 26.2.14).
 """
 
 from dataclasses import dataclass
@@ -109,14 +109,14 @@ def mills_ratio(t: Bounds) -> Bounds:
     >>> round(float(mills_ratio(bounds(1)).low), 6)
     0.65568
     """
-    return Bounds(_mills_ratio_at(t.high).low, _mills_ratio_at(t.low).high)  # the ratio falls with t
+    return Bounds(_mills_ratio_at(t.high).low, _mills_ratio_at(t.low).high)  # the ratio falls as t grows
 
 
 def _mills_ratio_at(point: Decimal) -> Bounds:
     t = Bounds(point, point)
     if point >= _FRACTION_FROM:
-        # The term after the n-th plus sign is n / (t + ...). It lies between 0 and n / t, because all terms are
-        # positive.
+        # For n = _FRACTION_TERMS, the term after the n-th plus sign is n / (t + ...). It lies between 0 and n / t,
+        # because all terms are positive.
         low, high = point, _CEILING.add(point, _CEILING.divide(Decimal(_FRACTION_TERMS), point))
         for k in range(_FRACTION_TERMS - 1, 0, -1):
             least, most = _FLOOR.divide(Decimal(k), high), _CEILING.divide(Decimal(k), low)
@@ -127,7 +127,8 @@ def _mills_ratio_at(point: Decimal) -> Bounds:
         k, n = k + 1, Decimal(2 * k + 3)
         term = term * square / Bounds(n, n)
         total = total + term
-    # Each further term is less than half of the previous one, because t² is at most k. So their sum is below `term`.
+    # Each further term is less than half of the previous term, because t² is at most k. So the sum of all further terms
+    # is below `term`.
     total = total + Bounds(Decimal(0), term.high)
     return _ROOT_HALF_PI * exp(square * _HALF) - total
 

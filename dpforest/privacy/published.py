@@ -1,12 +1,16 @@
-"""Published privacy claims that do not hold, and the reasons. The mechanisms are for reproduction, never for a release.
+"""Published mechanisms whose privacy claims are wrong, and the reasons. They serve reproduction, never a release.
 
-- Fletcher & Islam 2017 use smooth sensitivity inside the exponential mechanism, and the loss grows without bound. The
-  author's code caps the exponent at 50. With the cap, the loss would be finite in ideal real numbers, but far above ε.
-- Fletcher & Islam also divide the rows into equal blocks, one for each tree. One more row changes every block.
-- Bojarski et al. draw noise in floats, but their proof is for ideal real numbers.
-- Nock & Henecka use exact coefficients, errors and numbers of rows (gaps G1 to G8), so no finite ε holds.
-- Bai et al. stop branches by exact numbers of rows, and split at points between values of the data.
-- Friedman & Schuster draw noise in floats. If splits are chosen by the gain ratio, the loss has no bound at all.
+- Fletcher & Islam 2017 use smooth sensitivity inside the exponential mechanism. The privacy loss grows without bound as
+  the lead of the top label grows. The author's code caps the exponent at 50. With the cap, the loss would be finite if
+  noise were drawn in ideal real numbers, but far above ε.
+- Fletcher & Islam also divide the rows into equal blocks, one for each tree. One row more or less changes every block.
+- Bojarski et al. draw noise in floats, but their proof holds only for noise in ideal real numbers.
+- Nock & Henecka use exact coefficients, errors and numbers of rows (gaps G1 to G8 in docs/PAPERS.md), so no finite ε
+  holds.
+- Bai et al. end branches by exact numbers of rows, and split at points between values of the data, so no finite ε
+  holds.
+- Friedman & Schuster draw noise in floats. If splits are chosen by the gain ratio, the loss has no bound even in ideal
+  real numbers.
 
 docs/PAPERS.md has the details.
 """
@@ -41,7 +45,7 @@ _MECHANISMS: Final = {
 
 
 class Choices(Protocol):
-    """The settings of a forest that determine its loss."""
+    """The settings of a forest that determine its privacy loss."""
 
     @property
     def mechanism(self) -> str:
@@ -60,15 +64,15 @@ class Choices(Protocol):
         """Number of trees."""
 
     def exact_rate(self, epsilon: Fraction) -> Fraction:
-        """Return the rate of the mechanism in a leaf of one tree, for a forest that claims ε."""
+        """Return the rate (`mechanisms`) at a leaf of one tree, for a forest that claims `epsilon`."""
 
 
 def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, ...]:
     """Return the reasons why a published forest that claims ε is not certified.
 
-    The last reason is `REPRODUCTION`, which always applies. If the loss of the mechanism in ideal real numbers is
-    finite, one reason states this loss. There is no proof for draws in floats, so no certificate may state a finite
-    loss.
+    The last reason is `REPRODUCTION`, which always applies. If the mechanism would have a finite loss in ideal real
+    numbers, one reason states this loss. But the mechanism draws in floats, for which no finite loss is proved. So the
+    certificate states no finite loss.
     """
     loss = true_loss(
         choices.mechanism,
@@ -90,7 +94,7 @@ def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, .
 
 
 def ideal_loss(loss: float | Fraction, epsilon: Fraction) -> tuple[str, ...]:
-    """Return a reason that states the loss in ideal real numbers; an empty tuple if this loss has no bound either."""
+    """Return a reason that states the loss in ideal real numbers; an empty tuple if this loss is infinite."""
     if math.isinf(loss):
         return ()
     claimed = f", not ε = {text_up(epsilon)}" if loss > epsilon * (1 + Fraction(1, 10**9)) else ""
@@ -101,11 +105,11 @@ def ideal_loss(loss: float | Fraction, epsilon: Fraction) -> tuple[str, ...]:
 
 
 class BoostChoices(Protocol):
-    """The settings of a boosted forest that determine which of the paper's gaps affect it."""
+    """The settings of a boosted forest that determine which gaps in the paper's privacy proof affect it."""
 
     @property
     def alpha(self) -> object:
-        """α of the loss: a number, a list of numbers, or the name of a calibration."""
+        """α of the training loss: a number, a list of numbers, or the name of a rule that computes α."""
 
     @property
     def beta(self) -> str:
@@ -125,7 +129,7 @@ class BoostChoices(Protocol):
 
 
 def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
-    """Return the gaps in Nock and Henecka's analysis that affect a published forest, numbered as in docs/PAPERS.md."""
+    """Return the gaps in Nock and Henecka's privacy proof that affect a forest, numbered as in docs/PAPERS.md."""
     out = []
     exact_beta, exact_alpha = choices.beta == "published", choices.alpha in ("noisy", "carried", "published")
     if exact_beta:
@@ -157,7 +161,8 @@ def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
 def tree_reasons(loss: Fraction | None, epsilon: Fraction) -> tuple[str, ...]:
     """Return why Friedman and Schuster's published tree is not certified.
 
-    `loss` is the loss in ideal real numbers, or None for the gain ratio, which has no bound.
+    `loss` is the privacy loss in ideal real numbers, or None if splits are chosen by the gain ratio, whose loss has no
+    bound.
     """
     if loss is not None:
         return (*ideal_loss(loss, epsilon), REPRODUCTION)
@@ -172,7 +177,8 @@ def tree_reasons(loss: Fraction | None, epsilon: Fraction) -> tuple[str, ...]:
 def multinomial_reasons(nominal: Fraction | float, epsilon: Fraction) -> tuple[str, ...]:
     """Return why the published multinomial forest is not differentially private for any finite ε.
 
-    `nominal` is the ε of the paper's formula for the temperatures, and `epsilon` is the requested ε.
+    `nominal` is the ε that the paper's formula gives for the temperatures of the forest's draws. `epsilon` is the
+    requested ε.
     """
     other = (
         f"By the paper's own sum, trees × max(depth × (B1 + B2), B3), temperatures that are set by hand claim "

@@ -1,9 +1,9 @@
 """The sources of noise: the operating system for a release, a seed for a demonstration.
 
-Neither source depends on the seed of the trees' structure. A release takes fresh bytes at every call and keeps none of
-them, so nothing in a fitted object, in a pickle or in a forked process can replay the noise. In a demonstration, a key
-determines each draw, whatever the order of the draws: the draw for row 7 depends only on the seed, the stream and the
-key 7.
+The seed of the trees' structure does not affect the noise. A release takes fresh bytes at every call and keeps none of
+them, so nobody can recompute the noise from a fitted object, a pickle or a forked process. In a demonstration, every
+draw has a key, such as the id of a row. The draw depends only on the seed, on this key, and on the stream (the number
+of the purpose of the draws), not on the order of the draws.
 """
 
 import os
@@ -14,7 +14,7 @@ from numba import njit
 
 from dpforest.privacy.hashing import GOLDEN, MIX_1, mix, word_at
 
-# Numbers of streams. Each use of a seed has a separate stream, so that no use repeats the draws of another.
+# Numbers of streams. Each purpose has a separate stream, so that two purposes never have the same draws.
 ASSIGNMENT: Final = 1
 LABELS: Final = 2
 COUNTS: Final = 3
@@ -69,7 +69,7 @@ class DemoSource:
     def words(self, keys: np.ndarray, stream: int) -> np.ndarray:
         """Return one word for every key (integers, any shape), as uint64 of the same shape."""
         keys = np.asarray(keys).astype(np.uint64)
-        with np.errstate(over="ignore"):  # a hash wraps around by design; without the JIT, numpy warns about it
+        with np.errstate(over="ignore"):  # the hash overflows by design; without the JIT, numpy warns of overflow
             return _keyed(stream_state(self.seed, stream), keys.reshape(keys.size)).reshape(keys.shape)
 
     def reasons(self) -> tuple[str, ...]:
@@ -86,9 +86,9 @@ def source_for(random_state: int | None) -> SecretSource | DemoSource:
 
 
 def stream_state(seed: int, stream: int) -> np.uint64:
-    """Return the state at which a stream of a seed begins. The hash mixes seed and stream, so that streams differ."""
+    """Return the state at which a stream begins: a hash of seed and stream, so that streams differ."""
     with np.errstate(over="ignore"):
-        # Compiled code returns a word as a Python int. Without `np.uint64`, the next call would read it as int64.
+        # Compiled code returns a word as a Python int. Without `np.uint64`, the next call would take this int as int64.
         a, b = np.uint64(mix(np.uint64(seed) + GOLDEN)), np.uint64(mix(np.uint64(stream) * MIX_1 + GOLDEN))
         return np.uint64(mix(a ^ b))
 

@@ -52,7 +52,7 @@ def positive_fraction(x: float | str | Rational, name: str = "epsilon") -> Fract
 
 
 def printed_decimal(x: object) -> Fraction:
-    """Return the exact value of a number's printed decimal, as `positive_fraction` does, but without checks.
+    """Return the exact value of a number as it is printed, like `positive_fraction`, but without checks.
 
     >>> printed_decimal(0.1), printed_decimal(2), printed_decimal(Fraction(1, 3))
     (Fraction(1, 10), Fraction(2, 1), Fraction(1, 3))
@@ -61,13 +61,13 @@ def printed_decimal(x: object) -> Fraction:
 
 
 def written_fraction(text: object) -> Fraction | None:
-    """Read a fraction from a file, such as "3/7"; None stays None.
+    """Return the value of a fraction such as "3/7" from a file; None for None.
 
     Raises
     ------
     ValueError
-        If `text` is not such a fraction. A number with an exponent is refused too, because 1e10000000 would take very
-        long to read.
+        If `text` has another form. A number with an exponent is also refused, because 1e10000000 would take very long
+        to read.
     """
     if text is None:
         return None
@@ -90,7 +90,7 @@ def round_down(x: float | str | Rational, most: int = LIMIT) -> Fraction:
     if x >= most:
         return Fraction(most)
     below = _neighbors(x)[0] if x <= 1 else 1 / _neighbors(1 / x, most)[1]
-    if below.numerator > most:  # use the largest a/b with a = most that is not above x, which is close to x
+    if below.numerator > most:  # take the largest fraction with the numerator `most` that is not above x
         below = Fraction(most, -(-below.denominator * most // below.numerator))
     return below
 
@@ -115,16 +115,17 @@ def round_up(x: float | str | Rational) -> Fraction:
 
 
 def _neighbors(x: Fraction, limit: int = LIMIT) -> tuple[Fraction, Fraction]:
-    """Return the nearest fractions below and above x, 0 < x <= 1, with denominators up to the limit.
+    """Return the nearest fractions below and above x with denominators up to the limit, for 0 < x <= 1.
 
-    If x has such a denominator, the result is (x, x). The search walks down the Stern-Brocot tree, many steps in one
-    direction at a time.
+    If the denominator of x is not above the limit, the result is (x, x). Otherwise, the function walks down the
+    Stern-Brocot tree, and takes many steps in the same direction at a time.
     """
     if x.denominator <= limit:
         return x, x
     (a, b), (c, d) = (0, 1), (1, 1)  # a/b < x < c/d
     while b + d <= limit:
-        # t is the largest number of steps with (a + t c)/(b + t d) below x. The second t is the same from above.
+        # t is the largest number of steps for which (a + t c)/(b + t d) is below x. For the second t, (c + t a)/(d + t
+        # b) is above x.
         t = min((x.numerator * b - a * x.denominator) // (c * x.denominator - x.numerator * d), (limit - b) // d)
         a, b = a + t * c, b + t * d
         if b + d > limit:
@@ -135,14 +136,14 @@ def _neighbors(x: Fraction, limit: int = LIMIT) -> tuple[Fraction, Fraction]:
 
 
 def sqrt_up(x: Fraction) -> Fraction:
-    """Return a fraction of few digits that is at least the square root of x, and only slightly larger.
+    """Return a fraction of few digits that is the square root of x or slightly larger.
 
     Examples
     --------
     >>> sqrt_up(Fraction(9, 4)), float(sqrt_up(Fraction(2)))
     (Fraction(3, 2), 1.4142135624)
     """
-    digits = max(10, x.denominator.bit_length() - x.numerator.bit_length())  # a small x has leading zeros
+    digits = max(10, x.denominator.bit_length() - x.numerator.bit_length())  # a small x needs more decimals
     shift = 10**digits
     scaled = -(-x.numerator * shift * shift // x.denominator)
     root = math.isqrt(scaled)
@@ -214,4 +215,4 @@ def _written(x: float | Rational | None, digits: int, rounding: str) -> str:
     near = context.normalize(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
     if near == 0 or -4 <= near.adjusted() < max(digits, 6):
         return f"{near:f}"
-    return f"{context.scaleb(near, -near.adjusted()):f}e{near.adjusted():+03d}"  # the notation of the format 'g'
+    return f"{context.scaleb(near, -near.adjusted()):f}e{near.adjusted():+03d}"  # as the format 'g' writes it

@@ -1,22 +1,23 @@
-"""The releases: everything that leaves the curator. Each release charges the ledger first and then draws.
+"""Release labels, counts and tables with noise. Each function charges the ledger before it draws.
 
-Every mechanism has a rate κ, the cost of one row added or removed in one tree: κ = epsilon / (rows changed), divided by
-n_trees if every row is in every tree. "Rows changed" is 1 under add-remove and 2 under replace-one. (`rate_for` states
-one exception.) Adding or removing one row changes one count of one leaf in each of the row's trees. This costs at most
-κ per tree (proofs in `laws.py`, `noisy_counts.py` and docs/PAPERS.md). A replacement is two such changes.
+Every mechanism has a rate κ, the cost of one row added or removed in one tree. Let r be the number of rows that change
+between neighbors: 1 under add-remove and 2 under replace-one. Then κ = ε / r if each row is in one tree, and κ = ε / (r
+n_trees) if every row is in every tree. (`rate_for` states one exception.) One row added or removed changes one count of
+one leaf in each of its trees, and costs at most κ per tree (proofs in `laws.py`, `noisy_counts.py` and docs/PAPERS.md).
+A replacement is one removal and one addition.
 
 - ``partition="independent"``: every row was drawn into one tree (`assign_rows`), independently of the number of rows.
-  Fix the draws of all other rows. Whichever tree an extra row is drawn into, the row affects only one leaf of this
-  tree. Averaging over the possible trees cannot raise the largest loss. So all leaves of all trees are parallel
-  (docs/PAPERS.md).
+  For the proof, fix the draws of all rows but one. Whichever tree the remaining row is drawn into, it affects only one
+  leaf of this tree. The mean over the possible trees has at most the loss of the worst tree. So all leaves of all trees
+  are parallel (docs/PAPERS.md).
 - ``partition="shared"``: every row is in every tree. The leaves of one tree are parallel, and the trees are sequential.
-- ``partition="blocks"``: an extra row moves the borders of all blocks, so the trees are not parallel. The functions of
-  this module refuse blocks.
+- ``partition="blocks"``: the rows are divided into equal blocks, one for each tree. An extra row moves the borders of
+  all blocks, so the trees are not parallel. The functions of this module refuse blocks.
 
-If a domain declares a unit of privacy, all rows of a person share one draw, and counts are sums of weights in 1/1024
-(``count_unit=1024``). In a tree, the weights of a person add up to at most 1024. Noisy counts then have the scale
-1024/κ, and labels are drawn at the rate κ/1024. If a person has weight w in a leaf, the loss in this leaf is at most
-κ w/1024. Leaves are drawn independently, so these losses add up to at most κ in a tree.
+If a domain declares a unit of privacy, all rows of a person are drawn into the same tree. Counts are then sums of
+weights, in units of 1/1024 (``count_unit=1024``), and the weights of a person add up to at most 1024 in a tree. Noise
+on counts has the scale 1024/κ, and labels are drawn at the rate κ/1024. If a person has weight w in a leaf, the loss in
+this leaf is at most κ w/1024. Leaves are drawn independently, so these losses add up to at most κ in a tree.
 """
 
 from collections.abc import Callable, Sized
@@ -41,8 +42,8 @@ DRAW: Final[dict[str, Callable[..., np.ndarray]]] = {
     "exponential": samplers.draw_exponential,
     "global-01": partial(samplers.draw_exponential, top_only=True),
 }
-# With these mechanisms, a person with weight w in a leaf has a loss of at most κ w/1024 there, so the losses in the
-# leaves of a tree add up to at most κ.
+# With these mechanisms, a person with weight w in a leaf has a loss of at most κ w/1024 in this leaf. So the losses in
+# all leaves of a tree add up to at most κ.
 LIPSCHITZ: Final = ("permute-and-flip", "exponential", "discrete-laplace")
 LIPSCHITZ_ONLY: Final = (
     "{mechanism!r} depends on which class is on top, and a person with rows in many leaves can change the top class of "
@@ -65,11 +66,13 @@ BLOCKS_REFUSED: Final = (
 def rate_for(mechanism: str, epsilon: Fraction, *, n_trees: int, partition: str, neighbors: str) -> Fraction:
     """Return the exact rate κ of a mechanism: the cost of one row added or removed in one tree.
 
-    If each row is in one tree, the rate is ε under add-remove and ε/2 under replace-one. The exception is
-    ``global-01``, the ablation of Fletcher & Islam, figure 4, with weights exp(ε u / 2) for the 0/1 score u: its rate
-    is ε/2 under both relations. So ``global-01`` costs only ε/2 under add-remove, and the ledger is charged ε/2. Under
-    replace-one, a row that moves to another leaf costs ε/2 twice. The rate ε/2 is correct for every number of classes.
-    The parameters are as for `release_labels`.
+    If each row is in one tree, the rate is ε under add-remove and ε/2 under replace-one. If every row is in every tree,
+    this rate is divided by the number of trees. The parameters are as for `release_labels`.
+
+    The mechanism ``global-01`` is an exception, because its rate is computed from ε/2 under both neighbor relations. It
+    repeats an experiment of Fletcher & Islam (figure 4), whose weights are exp(ε u / 2) for a score u of 0 or 1. One
+    row added or removed either raises weights or lowers weights, by a factor of at most exp(ε/2), so it costs at most
+    ε/2 for every number of classes. So under add-remove, the ledger is charged only ε/2.
 
     Raises
     ------
@@ -101,16 +104,18 @@ def assign_rows(
     Parameters
     ----------
     rows : int or integer array (n,)
-        The ids of the rows, or the number of rows, whose ids are then 0..n-1. In a demonstration, the id of a row is
-        the key of its draw, so that no other row moves to another tree if a row is removed. A release does not use ids.
+        The ids of the rows, or the number of rows, whose ids are then 0..n-1. In a demonstration, the draw of a row
+        depends only on the seed and the row's id. So if a row is removed, no other row moves to another tree. A release
+        does not use ids.
     n_trees : int
         Number of trees, or of other parts among which rows are distributed.
     source : SecretSource or DemoSource
         Fresh entropy for a release, or the seed of a demonstration.
     key : int
-        Number of this distribution of rows, for a demonstration that distributes rows more than once.
+        Number of this call, for a demonstration that assigns rows more than once. Calls with different numbers have
+        independent draws.
     units : Units, optional
-        The person of each row. If given, there is one draw for each person. In a demonstration, the rows of a person
+        The person of each row. If given, one tree is drawn for each person. In a demonstration, the rows of a person
         must have the same id.
 
     Returns
@@ -168,9 +173,9 @@ def release_labels(
     source : SecretSource or DemoSource
         Fresh entropy selects exact samplers; a seed selects fast simulators.
     what, part : str
-        Name and part of the ledger entry.
+        Name of the ledger entry, and disjoint part of the table that it reads (`Ledger.charge`).
     count_unit : {1, 1024}
-        Largest sum that one row (or one person) adds to the counts of a tree.
+        Largest sum that one row adds to the counts of a tree, which is 1; or, with a unit of privacy, one person: 1024.
 
     Returns
     -------
@@ -180,8 +185,8 @@ def release_labels(
     Raises
     ------
     BudgetError
-        If the budget does not cover the release, or if no budget could cover it: because the partition is "blocks",
-        because the mechanism is not private, or because the mechanism has no bound for a person.
+        If the budget does not cover the release. Also if the partition is "blocks", if the mechanism is not private, or
+        if the mechanism has no bound for a person with several rows.
     """
     if mechanism not in CERTIFIED:
         raise BudgetError(f"{mechanism!r} has no proof of privacy; certified are {', '.join(CERTIFIED)}.")
@@ -237,9 +242,9 @@ def release_counts(
 ) -> np.ndarray:
     """Release every class count of every leaf with discrete Laplace noise, without clamping.
 
-    The scale is ``count_unit``/κ (see `rate_for`). If the counts are numbers of rows, this scale is n_trees/ε if every
-    row is in every tree, and 1/ε if each row is in one tree. Under replace-one, the scale is twice as large. Parameters
-    and errors are as for `release_labels`.
+    The scale is ``count_unit``/κ, for the rate κ of `rate_for`. For numbers of rows under add-remove, the scale is 1/ε
+    if each row is in one tree, and n_trees/ε if every row is in every tree. Under replace-one, the scale is twice as
+    large. Parameters and errors are as for `release_labels`.
 
     Returns
     -------
@@ -270,7 +275,7 @@ def noisy_table(
         Largest change of the table when one row or person is added or removed, in units of the cells of the table: in
         L1 norm for a pure budget, in L2 norm for a Gaussian budget.
     query_budget : QueryBudget
-        Budget that was charged beforehand. The call takes one use of this budget.
+        Queries that a ledger was charged for. The call uses up one of them.
     source : SecretSource or DemoSource
         Fresh entropy selects exact samplers; a seed selects fast simulators.
     key : int
@@ -284,7 +289,7 @@ def noisy_table(
     Raises
     ------
     BudgetError
-        If no use of the budget is left. The function then draws nothing.
+        If all queries of the budget are used up. The function then draws nothing.
     """
     each = query_budget.use()
     if each.kind == GAUSSIAN:
@@ -326,9 +331,10 @@ def charge_leaves(
     Raises
     ------
     BudgetError
-        If the ledger has no budget, if the budget does not cover the leaves, or if no budget could cover them.
+        If the ledger has no budget, if the budget does not cover the leaves, or if `rate_for` refuses the mechanism or
+        the partition.
     ValueError
-        If the ledger has another neighbor relation.
+        If `neighbors` is not the neighbor relation of the ledger.
     """
     if ledger.neighbors != neighbors:
         raise ValueError(f"The ledger is kept for {ledger.neighbors}, not for {neighbors}.")

@@ -1,25 +1,27 @@
 """Exact samplers for a release, in integers without rounding.
 
-Every probability is exactly the stated rational number or exponential (Canonne, Kamath & Steinke 2020, arXiv
-2004.00010, algorithms 1 and 2). Rates and scales are fractions of numbers below 2**32 (`rationals.py`).
+Every probability is exactly the rational number or the exponential in the docstring (Canonne, Kamath & Steinke 2020,
+arXiv 2004.00010, algorithms 1 and 2). Rates and scales are fractions of numbers below 2**32 (`rationals.py`).
 
-Randomness comes as a *tape* of 16-bit lanes. A kernel walks the tape row by row. If the tape ends inside a row, the
-kernel does not store this row. The next call draws the row again on a longer tape that starts with the same lanes, so
-the results are the same as with one endless tape. Fresh lanes would bias the row, because only rows whose draws take
-many lanes would be drawn again.
+Randomness comes as a *tape* of 16-bit lanes. A kernel draws one result for each row of its table, and each draw uses
+the next lanes of the tape. If the tape ends before a row is finished, the kernel does not store this row. The next call
+draws the row again on a longer tape that starts with the same lanes, so the results are the same as with one endless
+tape. Fresh lanes would bias the row, because only rows whose draws take many lanes would be drawn again.
 
-The small functions take the tape and the position ``at`` on the tape, and return their draw and the new position. If
-the new position is the end of the tape, the draw is void. Every loop stops at the end of the tape.
+A function for a single draw takes the tape and the position ``at`` on the tape, and returns the draw and the new
+position. If the new position is the end of the tape, the draw is not valid, and the kernel discards it. Every loop
+stops at the end of the tape.
 
 Nothing overflows int64:
 
-- In the series for exp, the run length k is kept below 2**15. A longer run, of probability below 1/32767!, voids the
-  draw and ends in an error. So den * k < 2**32 * 2**15 = 2**47. Numerators are at most their denominators, and a
-  numerator below its denominator, shifted by 16 bits, stays below 2**63.
-- Labels are drawn from counts below 2**31 at rates with num < 2**32. If the counts are weights in 1/1024, they are
-  below 2**41, and num < 2**22. In both cases gap * num < 2**63.
-- A tape has fewer than 2**25 lanes, and each round of a loop takes a lane. So the geometric part v of the noise is
-  below 2**25, and num * v is below 2**57. Counts that get noise are below 2**62 in size.
+- In `_bernoulli_exp_unit`, the number k of a trial is below 2**15. If all these trials succeed, with probability below
+  1/32767!, the draw is not valid, and `run_tape` ends in an error. So den * k < 2**32 * 2**15 = 2**47. In `bernoulli`,
+  the numerator is then below 2**47 too, and stays below 2**63 if it is shifted by 16 bits.
+- Labels are drawn from counts below 2**31 at rates num/den with num < 2**32. If the counts are weights in units of
+  1/1024, they are below 2**41, and num < 2**22. In either case, the difference of two counts, times num, is below
+  2**63.
+- A tape has fewer than 2**25 lanes, and each round of a loop takes a lane. So the number v in `discrete_laplace` is
+  below 2**25, and num * v is below 2**57. Counts that get noise are between -2**62 and 2**62.
 """
 
 from collections.abc import Callable
@@ -32,13 +34,13 @@ from numba import njit
 from dpforest.limits import MAX_CLASSES
 from dpforest.privacy.randomness import SecretSource
 
-LANES: Final = 2**15  # most fresh lanes per call; calls are then short, and the tape stays in the processor's cache
-MAX_LANES: Final = 2**24  # if a tape for one row is longer than this, the source of randomness must be broken
+LANES: Final = 2**15  # largest number of fresh lanes per call; such a tape fits into the processor's cache
+MAX_LANES: Final = 2**24  # if one row needs a longer tape than this, the source of randomness must be broken
 MAX_COUNT: Final = 2**31  # counts of rows are below this number
 MAX_WEIGHT: Final = 2**41  # sums of weights in 1/1024 are below this number
 MOST_OF_WEIGHT: Final = 2**22 - 1  # largest numerator of a rate for sums of weights
-_MAX_NOISY: Final = 2**62  # counts that get noise are below this number in size
-MAX_RUN: Final = 2**15  # a run of the series for exp that reaches this length voids the draw
+_MAX_NOISY: Final = 2**62  # absolute values of counts that get noise are below this number
+MAX_RUN: Final = 2**15  # a draw is not valid if its number of trials reaches this number
 
 _L = np.int64
 
@@ -65,7 +67,7 @@ def uniform(tape, at, n):
             x = _L(tape[at]) * n
             at += 1
             low = x & 0xFFFF
-            # Reject 65,536 % n values of the low half. The first comparison mostly avoids this slow division.
+            # Reject 65,536 % n values of `low`. The comparison with n is fast, and mostly avoids the slow remainder.
             if low >= n or low >= 65_536 % n:
                 return x >> 16, at
         return 0, at
@@ -80,8 +82,12 @@ def uniform(tape, at, n):
 
 @njit(nogil=True, cache=True)
 def _bernoulli_exp_unit(tape, at, a, b):
-    """Draw True with probability exp(-a/b), 0 <= a <= b < 2**32: von Neumann's series, True for an odd run length."""
-    k = 1 if a < b else 2  # at a = b the first trial cannot fail
+    """Draw True with probability exp(-a/b), 0 <= a <= b < 2**32, by von Neumann's series.
+
+    Trial k = 1, 2, 3, ... succeeds with probability a / (b k). The result is True if the first trial that fails has an
+    odd number.
+    """
+    k = 1 if a < b else 2  # if a = b, the first trial cannot fail
     while at < tape.size and k < MAX_RUN:
         more, at = bernoulli(tape, at, a, b * k)
         if not more:
@@ -110,9 +116,9 @@ def bernoulli_exp(tape, at, a, b):
 def discrete_laplace(tape, at, num, den):
     """Draw an integer z with probability proportional to exp(-|z| den/num). The scale is num/den, both below 2**32.
 
-    |z| is (u + num * v) // den, where v is geometric, and u is uniform below num and is kept with probability
-    exp(-u/num). If the draw is a negative zero, the function draws again, because otherwise 0 would have twice its
-    probability.
+    The absolute value is (u + num * v) // den. Here v is the number of draws of probability exp(-1) that are True
+    before the first False, and u is uniform below num and is kept with probability exp(-u/num). If the draw is 0 with a
+    negative sign, the function draws again, because otherwise 0 would have twice its probability.
     """
     while at < tape.size:
         u, at = uniform(tape, at, num)
@@ -136,7 +142,7 @@ def discrete_laplace(tape, at, num, den):
 
 @njit(nogil=True, cache=True)
 def _assign_kernel(tape, row, n_trees, out):
-    """Fill out[row:] with uniform draws. Return the number of finished rows, and the lanes that this call used."""
+    """Fill out[row:] with uniform draws. Return the number of finished rows, and the number of lanes that they used."""
     at = 0
     while row < out.size:
         tree, end = uniform(tape, at, n_trees)
@@ -174,10 +180,10 @@ def _permute_and_flip_kernel(tape, row, counts, num, den, order, out):
 
 @njit(nogil=True, cache=True)
 def _exponential_kernel(tape, row, counts, num, den, cap, out):
-    """Draw a class, and accept it with probability exp(-rate min(top - n_c, cap)), else draw from all classes again.
+    """Draw a class c uniformly until one is accepted, which has probability exp(-rate min(top - n_c, cap)).
 
-    With a cap above all gaps, this is the exponential mechanism on counts. With a cap of 1, it is the exponential
-    mechanism on the 0/1 score "is a top label".
+    If the cap is above all differences of counts, this is the exponential mechanism on counts. If the cap is 1, it is
+    the exponential mechanism on a score that is 1 for a top label and 0 for any other label.
     """
     at = 0
     n, k = counts.shape
@@ -198,7 +204,7 @@ def _exponential_kernel(tape, row, counts, num, den, cap, out):
 
 @njit(nogil=True, cache=True)
 def _discrete_laplace_kernel(tape, row, counts, num, den, out):
-    """Write counts + noise to `out`. What the module calls a row is here one cell of `counts`."""
+    """Write counts + noise to `out`. A row, in the sense of the module, is here one cell of `counts`."""
     at = 0
     while row < counts.size:
         z, end = discrete_laplace(tape, at, num, den)
@@ -250,7 +256,7 @@ def _checked(
 ) -> tuple[np.ndarray, int, int]:
     """Check that a kernel cannot overflow, and return counts, numerator and denominator for the kernel.
 
-    The default limits of counts are for a draw of labels.
+    The default limits of counts are those for a draw of labels.
     """
     counts = np.asarray(counts)
     if most is None:
@@ -265,10 +271,10 @@ def _checked(
 
 
 def run_tape(kernel: Callable, n: int, source: SecretSource, *arguments: object) -> None:
-    """Run a kernel on tapes of fresh lanes until all n rows are done."""
-    row, tape, lanes = 0, np.empty(0, np.uint16), min(LANES, 32 * n)  # a few rows need no long tape
+    """Run a kernel on fresh lanes, and on the lanes that it did not use, until all n rows are finished."""
+    row, tape, lanes = 0, np.empty(0, np.uint16), min(LANES, 32 * n)  # a short tape is enough for a few rows
     while row < n:
-        # A row takes 16 million lanes with a probability below e**-280, even with the largest number of candidates.
+        # Even with the largest number of candidates, a row takes 16 million lanes with a probability below e**-280.
         if tape.size > MAX_LANES:
             raise RuntimeError("The operating system's source of randomness is broken.")
         tape = np.concatenate((tape, source.words(lanes // 4).view(np.uint16)))

@@ -1,13 +1,17 @@
 """The exponential mechanism over candidate splits: one choice for every node of a level.
 
 Scores are integers, and higher is better. If a row is added or removed, each score of the row's node changes by an
-amount in an interval ``[a, a + sensitivity]``. Other nodes hold other rows, so their scores do not change. Let P(c) be
-proportional to exp(rate * score_c), where rate = epsilon_each / sensitivity. The numerators of P and their sum change
-by factors from exp(rate * a) to exp(rate * (a + sensitivity)). So the loss is at most epsilon_each. If a score changes
-by at most Δ, the general bound of the mechanism is 2 * rate * Δ. If a row can only lower scores, the interval has the
-width Δ, so a choice costs half of the general bound (docs/PRIVACY.md).
+amount in an interval ``[a, a + sensitivity]``. Other nodes hold other rows, so their scores do not change. Candidate c
+has the weight exp(rate * score_c), where rate = epsilon_each / sensitivity, and its probability is its weight divided
+by the sum of all weights. Each weight, and so the sum of all weights, changes by a factor between exp(rate * a) and
+exp(rate * (a + sensitivity)). So a probability changes by a factor of at most exp(epsilon_each).
 
-The candidates of a node are public: they are the tests that the released tests on the node's path leave undecided.
+The general bound of the exponential mechanism assumes that a score changes by at most Δ in either direction, and is 2 *
+rate * Δ. If one row more can only lower scores, the interval has the width Δ, so a choice costs half of the general
+bound (docs/PRIVACY.md).
+
+The candidates of a node are public: all tests except those whose outcome follows from the released tests on the path to
+this node.
 """
 
 from fractions import Fraction
@@ -23,7 +27,7 @@ from dpforest.privacy.rationals import round_down
 from dpforest.privacy.samplers import bernoulli_exp, run_tape, uniform
 
 _GRID_BITS: Final = 13  # largest number of bits of a sensitivity after scores are coarsened
-_MOST_RATE: Final = Fraction(1, 8)  # largest exponent per unit of the score
+_MOST_RATE: Final = Fraction(1, 8)  # largest rate: the factor of a score in the exponent
 _U = np.uint64
 _S11 = np.uint64(11)
 _UNIT: Final = 2.0**-53
@@ -48,10 +52,10 @@ def choose(
     allowed : bool array of shape (n_nodes, n_candidates)
         Whether each candidate may be drawn at each node; public. Each node has at least one allowed candidate.
     sensitivity : int
-        Width of the interval in which one row changes scores (see the module), in units of the scores. If a person may
-        have several rows: the sum of the widths over all nodes with rows of the person.
+        Width of the interval in which the change of a score lies (see the module), in units of the scores. If a person
+        may have several rows, the sum of the widths over all nodes with rows of the person.
     query_budget : QueryBudget
-        Budget that was charged beforehand. The call takes one use of this budget, whatever the number of nodes.
+        Queries that a ledger was charged for. The call uses up one of them, whatever the number of nodes.
     source : SecretSource or DemoSource
         Fresh entropy selects the exact sampler; a seed selects the fast simulator.
     key : int
@@ -67,7 +71,7 @@ def choose(
     Raises
     ------
     BudgetError
-        If no use of the budget is left. The function then draws nothing.
+        If all queries of the budget are used up. The function then draws nothing.
     """
     scores, width = coarsened(scores, sensitivity, nodes)
     rate = rate_of(query_budget.use().pure_epsilon, width)
@@ -77,10 +81,11 @@ def choose(
 
 
 def coarsened(scores: np.ndarray, sensitivity: int, nodes: int = 1) -> tuple[np.ndarray, int]:
-    """Return scores on a coarser public grid, so that products fit into 64 bits, and their sensitivity on this grid.
+    """Return scores divided by a public power of 2 and rounded down, and the sensitivity of the result.
 
-    A row or a person changes the scores of at most `nodes` nodes. At each of these nodes, rounding down adds less than
-    one grid step to either end of the interval of changes.
+    The smaller scores keep the products of the exact sampler below 2**63. A row or a person changes the scores of at
+    most `nodes` nodes. At each of these nodes, rounding widens the interval of the changes by less than 1 at either
+    end.
     """
     shift = max(0, int(sensitivity).bit_length() - _GRID_BITS)
     if shift == 0:
@@ -89,12 +94,12 @@ def coarsened(scores: np.ndarray, sensitivity: int, nodes: int = 1) -> tuple[np.
 
 
 def rate_of(epsilon_each: Fraction, sensitivity: int) -> Fraction:
-    """Return the exponent per unit of the score, rounded down so that the loss is at most the charge."""
+    """Return the rate, rounded down so that the privacy loss is at most the charge."""
     return round_down(min(epsilon_each / sensitivity, _MOST_RATE))
 
 
 def choice_pmf(scores: np.ndarray, allowed: np.ndarray, rate: float) -> np.ndarray:
-    """Return each candidate's probability, float (n_nodes, n_candidates). An infinite rate selects the best score."""
+    """Return each candidate's probability, float (n_nodes, n_candidates). At an infinite rate, the best score wins."""
     gap = np.where(allowed, scores - np.where(allowed, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True), 0)
     if np.isinf(rate):
         weight = np.where(allowed & (gap == 0), 1.0, 0.0)
@@ -114,7 +119,7 @@ def chosen_probability(
 ) -> np.ndarray:
     """Return the probability that `choose` draws these candidates, float (n_nodes,).
 
-    Like the scores, the result is for the curator only.
+    Only the curator may see the result, because it depends on the private scores.
     """
     scores, width = coarsened(scores, sensitivity, nodes)
     return choice_pmf(scores, allowed, float(rate_of(epsilon_each, width)))[np.arange(len(chosen)), chosen]
@@ -133,7 +138,7 @@ def simulate_choices(scores: np.ndarray, allowed: np.ndarray, rate: float, seed:
 
 @njit(nogil=True, cache=True)
 def _inverse(scores, allowed, rate, state, out):
-    """Invert the distribution function, with one uniform number per node."""
+    """Write a draw of each node to `out`: one uniform number, at which the distribution function is inverted."""
     n_nodes, n_candidates = scores.shape
     weight = np.empty(n_candidates)
     for node in range(n_nodes):

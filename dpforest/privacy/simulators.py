@@ -1,7 +1,7 @@
 """Fast simulations of releases, in floats and from a seed, for demonstrations.
 
-A simulation is never a release. The seed and the number of a leaf (or cell) determine the draw of this leaf, so if the
-counts of one leaf change, no other leaf's draw changes.
+A simulation is never a release. The random number of a leaf (or cell) depends only on the seed and the number of the
+leaf. So if the counts of one leaf change, the draws of all other leaves stay the same.
 """
 
 from typing import Final
@@ -42,7 +42,8 @@ def simulate_labels(
     seed : int
         Seed of all draws, at least 0 and below 2**64.
     leaves : int array of shape (n_leaves,), optional
-        Numbers of the leaves, by default from 0. The number of a leaf is the key of its draw.
+        Numbers of the leaves, by default 0, 1, 2, ... The draw of a leaf depends only on its counts, the seed and this
+        number.
 
     Returns
     -------
@@ -58,7 +59,7 @@ def simulate_labels(
 
 
 def _keys(n: int, numbers: np.ndarray | None, each: int = 1) -> np.ndarray:
-    """Return the keys of n draws, uint64 (n,): by default 0..n-1; with `numbers`, there are `each` keys per number."""
+    """Return the keys of n draws, uint64 (n,): by default 0..n-1, otherwise `each` keys for each of `numbers`."""
     if numbers is None:
         return np.arange(n, dtype=np.uint64)
     return (np.asarray(numbers, np.uint64)[:, None] * _U(each) + np.arange(each, dtype=np.uint64)).reshape(n)
@@ -103,9 +104,9 @@ def _unit(word):
 
 @njit(nogil=True, cache=True)
 def exponent(mode, rate, gap):
-    """Return ln(weight of a top label / weight of another label) if the top label leads by `gap`.
+    """Return ln(weight of a top label / weight of any other label) for a top label that leads by `gap`.
 
-    Only the mechanisms whose law depends on the top labels and their lead alone have this exponent.
+    Only mechanisms that give the same weight to all labels below the top have this exponent.
     """
     if mode == 2:
         return rate
@@ -137,7 +138,7 @@ def _many_classes(counts, mode, rate, state, keys, out):
         first = counts[leaf].max()
         if first == 0:  # every mechanism is uniform on an empty leaf
             out[leaf] = ((word & _LOW) * _U(k)) >> _S32
-        elif mode <= 1:  # the argmax with exponential noise is permute-and-flip; with Gumbel noise, it is exponential
+        elif mode <= 1:  # argmax: permute-and-flip if the noise is exponential, exponential mechanism if Gumbel
             best, label = -np.inf, 0
             for c in range(k):
                 noise = -np.log(_unit(word_at(word, _U(c))))
@@ -168,7 +169,7 @@ def _many_classes(counts, mode, rate, state, keys, out):
 
 @njit(nogil=True, cache=True)
 def _discrete(counts, scale, state, keys, out):
-    """Invert the distribution function: 0 with its probability, otherwise a sign and 1 + a geometric number."""
+    """Add noise to each count: 0 with its probability, and otherwise a random sign times 1 + a geometric number."""
     q = np.exp(-1.0 / scale)
     zero = -np.expm1(-1.0 / scale) / (1.0 + q)
     for i in range(counts.size):

@@ -1,18 +1,19 @@
 """The trade-off curve of a ledger: how well the best test on a release distinguishes two neighboring tables.
 
 A test guesses whether a release comes from the second of two tables. A *hit* is a right "yes", and a *false alarm* is a
-wrong "yes". A mechanism with pure loss κ is no easier to test than randomized response, whose loss is κ or -κ (Kairouz,
-Oh and Viswanath 2015, "The composition theorem for differential privacy"). So this module replaces each application of
-a pure mechanism by one randomized response, called a *step*. The losses of steps are independent and add up. Entries of
-Gaussian noise are no easier to test than N(0, 1) against N(μ, 1) (Dong, Roth and Su 2022, "Gaussian differential
-privacy"). `docs/PRIVACY.md` has the proof.
+wrong "yes". The *loss* of an outcome is the logarithm of the ratio of its probabilities under the two tables.
+Randomized response at κ has two outcomes, with the losses κ and -κ. A mechanism with pure loss κ is no easier to test
+than randomized response at κ (Kairouz, Oh and Viswanath 2015, "The composition theorem for differential privacy"). So
+this module replaces each application of a pure mechanism by one randomized response, called a *step*. The losses of the
+steps are independent, and their sum is the loss of the release. Entries of Gaussian noise are no easier to test than
+N(0, 1) against N(μ, 1) (Dong, Roth and Su 2022, "Gaussian differential privacy"). `docs/PRIVACY.md` has the proof.
 
-Every result is rounded up, so it is at least the true value. If the losses of the steps have at most `_MOST_SUMS` sums,
-the module keeps all of these sums. If there are more, it moves the sums to a grid: the probability of a sum is
-divided between the two grid points next to the sum, so that the total probability under either table stays the same.
-Such a move can only make the tables easier to distinguish (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022,
-"Connect the dots"). Results in floats are enlarged by the relative margin `_MARGIN`, which is far above the errors of
-floats.
+Every result is rounded up, so it is at least the true value. If the sum of the losses has at most `_MOST_SUMS` possible
+values, the module computes the probability of each value. If it has more values, the module moves them to a grid: it
+divides the probability of a value between the two neighboring grid points, so that the total probability under either
+table stays the same. This move can only make the tables easier to distinguish (Doroshenko, Ghazi, Kamath, Kumar and
+Manurangsi 2022, "Connect the dots"). Results in floats are enlarged by the relative margin `_MARGIN`, which is far
+above the errors of floats.
 """
 
 import math
@@ -32,9 +33,9 @@ from dpforest.privacy.rationals import float_up
 
 Steps = tuple[tuple[Fraction, int], ...]  # pairs (κ, times)
 
-_MARGIN: Final = 1e-11  # relative margin above the errors of floats
-_MOST_SUMS: Final = 4_096  # largest number of sums of losses that are kept without a grid
-_LARGE: Final = 1_000  # if the losses of all steps add up to at least this number, they count as one step
+_MARGIN: Final = 1e-11  # relative margin, far above the errors of floats
+_MOST_SUMS: Final = 4_096  # largest number of possible sums of losses without a grid
+_LARGE: Final = 1_000  # if the ε of all steps add up to at least this number, they count as one step
 _STEEPEST: Final = 700.0  # largest ε of a bound e^ε a + δ; floats overflow at e^710
 _MOST_KINKS: Final = 400  # largest number of kinks of a curve that a drawing shows
 
@@ -42,9 +43,9 @@ _MOST_KINKS: Final = 400  # largest number of kinks of a curve that a drawing sh
 def steps_of(ledger: Ledger) -> Steps:
     """Return the steps of a pure ledger, as pairs (κ, times) in the order of the ledger; () for a Gaussian ledger.
 
-    If the ledger has entries for disjoint parts of the rows, each tree divides the rows into parts anew. Each such tree
-    becomes one step, and the loss of this step is the loss of the tree's most expensive part. The function takes the
-    greatest common divisor of the numbers of applications in these entries as the number of trees.
+    If the ledger has entries for disjoint parts of the rows, each tree divides the rows into parts anew. So each tree
+    becomes one step, whose loss is that of the tree's most expensive part. An entry has equally many applications in
+    each tree. So the function takes the greatest common divisor of the numbers of applications as the number of trees.
 
     Examples
     --------
@@ -83,9 +84,9 @@ class TradeoffCurve:
     mu_squared : Fraction
         μ² of the Gaussian noise; 0 if there is no Gaussian noise.
     changes : int
-        Number of changes from neighbor to neighbor that lead from one table to the other, at least 1. For one change, a
-        curve h maps the false alarm rate to the hit rate. For k changes, the hit rate is at most h applied k times to
-        the false alarm rate (Dong, Roth and Su, Theorem 2.14).
+        Number of single-row changes that lead from one table to the other, at least 1. For one change, a curve h maps
+        the false alarm rate to the largest hit rate. For k changes, the hit rate is at most h applied k times to the
+        false alarm rate (Dong, Roth and Su, Theorem 2.14).
 
     Examples
     --------
@@ -144,7 +145,7 @@ class TradeoffCurve:
         """
         if not self.steps:
             return float_up(self.gaussian.epsilon(delta))
-        high = self.total + self.gaussian.epsilon(delta)  # this call also checks δ
+        high = self.total + self.gaussian.epsilon(delta)  # `PrivacyLoss.epsilon` also checks δ
         if delta == 0 or self.delta(0) <= delta:
             return float_up(high) if delta == 0 else 0.0
         low, least = 0.0, float_up(high)
@@ -164,8 +165,8 @@ class TradeoffCurve:
         steepest = min(float_up(self.total + self.gaussian.epsilon(1e-12)), _STEEPEST)
         slopes = np.linspace(0, steepest, 201)
         deltas = np.array([self.delta(slope) for slope in slopes])
-        # Each (ε, δ) gives two upper bounds on the hit rate at a false alarm rate a: e^ε a + δ and, because the curve
-        # is symmetric, 1 - e^-ε (1 - a - δ).
+        # Each (ε, δ) gives two upper bounds on the hit rate at a false alarm rate a: e^ε a + δ, and also 1 - e^-ε (1 -
+        # a - δ), because the curve is symmetric.
         limits = np.minimum(
             np.exp(slopes) * rate[..., None] + deltas, 1 - np.exp(-slopes) * (1 - rate[..., None] - deltas)
         )
@@ -199,7 +200,7 @@ class TradeoffCurve:
         return np.unique(np.r_[0.0, ndtr(np.linspace(-8, 8, 161)), 1.0])
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return false alarm and hit rates of the tests "the loss is at least s", for all sums s of losses, falling."""
+        """Return false alarm and hit rates of the tests "the loss is at least s", for all losses s, largest first."""
         _, q, p = _law(self.steps, self.changes)
         alarms, hits = np.cumsum(q), np.cumsum(p) * (1 + _MARGIN)
         return np.r_[0.0, np.minimum(alarms[:-1], 1.0), 1.0], np.r_[0.0, np.minimum(hits[:-1], 1.0), 1.0]
@@ -207,7 +208,7 @@ class TradeoffCurve:
 
 @lru_cache(64)
 def _law(steps: Steps, changes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the sums of losses or the points of a grid, falling, and their probabilities under either table.
+    """Return the possible sums of losses (or grid points), largest first, and their probabilities under either table.
 
     The probabilities under the first table come before those under the second table.
     """
@@ -231,18 +232,18 @@ def _law(steps: Steps, changes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def _repeated(step: float, times: int, changes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of losses of `times` equal steps, rising, and their probabilities under one table.
+    """Return the possible sums of losses of `times` equal steps, least first, and their probabilities under one table.
 
-    Under the other table, the same probabilities come in reverse order.
+    Under the other table, the probabilities are the same in reverse order.
     """
-    if times * changes > _MOST_SUMS:  # k changes of loss κ are no easier to test than one change of loss kκ
+    if times * changes > _MOST_SUMS:  # k changes with loss κ each are no easier to test than one change with loss kκ
         step, changes = step * changes, 1
     down = math.exp(-step)
     rare = down / (1 + down)
     if changes == 1:
         wins = np.arange(times + 1)
         return step * (2 * wins - times), binom.pmf(wins, times, rare)
-    # The k-fold iterate of the curve for one change has the losses -kκ, (2-k)κ, ..., kκ.
+    # The curve for one change, applied k times, is the curve of a law with the losses -kκ, (2-k)κ, ..., kκ.
     one = np.r_[1 - rare, rare * (1 - down) * down ** np.arange(changes - 1), rare * down ** (changes - 1)]
     law, rest = np.ones(1), times
     while rest:
@@ -254,7 +255,7 @@ def _repeated(step: float, times: int, changes: int) -> tuple[np.ndarray, np.nda
 def _on_a_grid(loss: np.ndarray, law: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray]:
     """Move sums of losses to a grid: return the probability at each multiple of `gap`, under one table and the other.
 
-    The sums in `loss` rise, and are symmetric around 0. The grid encloses the sums.
+    The sums in `loss` rise and are symmetric around 0. The grid covers all of them.
     """
     half = math.ceil(loss[-1] / gap)
     below = np.clip(np.floor(loss / gap).astype(int), -half, half - 1)

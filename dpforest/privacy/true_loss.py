@@ -1,11 +1,11 @@
 """The privacy loss of a leaf mechanism, computed from its law.
 
-For a published mechanism, the loss is a maximum over neighboring leaves. The law depends only on the top labels and
-their lead, so each leaf is in one of these states: one top label with lead j >= 1, or T tied top labels. A *change* is
-a pair of states that differ by one row, which is added, removed, or moved to another class within the leaf. Labels with
-the same probability before and the same probability after have the same *role*. For each role, the change lists the
-number of labels, and the log-probability of each of them before and after. The largest log-ratio and the largest
-hockey-stick divergence are maxima over changes (docs/PAPERS.md).
+The loss of a published mechanism is a maximum over all pairs of neighboring leaves. The law of a leaf depends only on
+the top labels and their lead, so each leaf is in one of these states: one top label with lead j >= 1, or T tied top
+labels. A *change* is a pair of states that differ by one row, which is added, removed, or moved to another class within
+the leaf. Labels with the same probability before and the same probability after have the same *role*. A `Change` lists
+for each role the number of its labels, and the log-probability of such a label before and after. The loss and the δ of
+a leaf are maxima over all changes (docs/PAPERS.md).
 """
 
 import math
@@ -20,7 +20,7 @@ from dpforest.privacy.ledger import ADD_REMOVE, rows_changed
 
 Change = list[tuple[int, np.ndarray, np.ndarray]]  # (number of labels in this role, log P before, log P after)
 
-_MOST_LEADS: Final = 200_000  # if there are more leads than this, only a grid of leads is tried
+_MOST_LEADS: Final = 200_000  # if there are more leads than this number, the code tries only a grid of leads
 CONTINUOUS: Final = "continuous-laplace"
 
 
@@ -35,7 +35,7 @@ def smooth_sensitivity_published(gap: np.ndarray, epsilon: float) -> np.ndarray:
 def smooth_sensitivity(gap: np.ndarray, epsilon: float, neighbors: str = ADD_REMOVE) -> np.ndarray:
     """Return the correct smooth sensitivity at the lead j = `gap` (docs/PAPERS.md).
 
-    It is exp(-max(j-1, 0) ε) under add-remove, and exp(-max(⌈j/2⌉-1, 0) ε) under replace-one.
+    The result is exp(-max(j-1, 0) ε) under add-remove, and exp(-max(⌈j/2⌉-1, 0) ε) under replace-one.
     """
     j = np.asarray(gap, float)
     steps = j if rows_changed(neighbors) == 1 else np.ceil(j / 2)
@@ -52,7 +52,7 @@ def true_loss(
     n_trees: int = 1,
     one_leaf: bool = False,
 ) -> float | Fraction:
-    """Return the largest loss of a forest whose noise follows its law exactly, in ideal real numbers.
+    """Return the privacy loss that a forest would have if its noise were drawn in ideal real numbers.
 
     Parameters
     ----------
@@ -61,24 +61,25 @@ def true_loss(
     rate : float or Fraction
         κ of a certified mechanism; the ε of each tree for a published mechanism.
     n_classes : int
-        Number of classes. It matters only for smooth sensitivity with the cap.
+        Number of classes. It matters only for the mechanism "smooth-sensitivity-clamped".
     neighbors : {"add-remove", "replace-one"}
         Neighbor relation: one row is added or removed, or one row is replaced.
     partition : {"independent", "shared", "blocks"}
-        How trees get rows: each row is in one tree, or in every tree, or in one of several equal blocks.
+        How rows are assigned to trees. "independent": each row is drawn into one tree. "shared": each row is in every
+        tree. "blocks": the rows are divided into equal blocks, one for each tree.
     n_trees : int
         Number of trees. It matters only for the partitions "shared" and "blocks".
     one_leaf : bool
-        Whether to ignore replacements in which a row leaves one leaf and enters another. Such a replacement costs twice
-        as much as an added row. The parameter matters only for smooth sensitivity with the cap.
+        Whether to ignore replacements in which a row leaves one leaf and enters another leaf, which cost twice as much
+        as an added row. It matters only for the mechanism "smooth-sensitivity-clamped".
 
     Returns
     -------
     float or Fraction
-        The loss is infinite for smooth sensitivity without the cap. With the cap, the loss is the supremum over all
-        leaves, computed as the maximum over the leads until the exponent reaches the cap of 50. With blocks under
-        add-remove, the result is an upper bound, which is attained if all leaves are equal. The result is exact if
-        `rate` is a Fraction and the loss is a multiple of `rate`.
+        Infinity for "smooth-sensitivity". For "smooth-sensitivity-clamped", the largest loss over all leaves; the lead
+        needs to rise only until the exponent reaches its cap of 50. For "blocks" under add-remove, the result is an
+        upper bound, which is attained if all leaves are equal. The result is an exact Fraction if `rate` is a Fraction
+        and the loss is a multiple of `rate`.
 
     Raises
     ------
@@ -106,7 +107,7 @@ def true_loss(
         added, replaced = added * n_trees, replaced * n_trees
     if rows_changed(neighbors) == 2:
         return replaced
-    # With blocks, an added row changes every block; a replaced row changes one block.
+    # With blocks, an added row changes every block, but a replaced row changes only one block.
     if partition == "blocks" and n_trees > 1:
         return max(n_trees * added, replaced)
     return added
@@ -136,7 +137,7 @@ def delta_lower_bound(
     neighbors : {"add-remove", "replace-one"}
         Neighbor relation. Under replace-one, the row changes its class within the leaf.
     contenders : int, optional
-        Largest number of tied labels, by default `n_classes`. Leaves with more tied labels are ignored.
+        Largest number of tied labels, by default `n_classes`. The function ignores leaves with more tied labels.
 
     Returns
     -------
@@ -160,7 +161,8 @@ def delta_lower_bound(
 def first_violation(epsilon: float, n_classes: int = 2) -> int:
     """Return the least lead at which one more row of the top label costs more than ε.
 
-    The mechanism is smooth sensitivity without the cap. At most two labels are tied.
+    The mechanism is "smooth-sensitivity", without a cap of the exponent. Only leaves with at most two tied labels
+    count.
     """
     changes = _changes(epsilon, n_classes, clamped=False, replaced=False, contenders=2)
     lead, tie = next(changes), next(changes)
@@ -174,10 +176,10 @@ def _changes(
 ) -> Iterator[Change]:
     """Yield all changes of one leaf: a row added or removed or, if `replaced`, a row moved from one class to another.
 
-    The first change has arrays over the leads j = 1, 2, ... If ε is tiny, there are too many leads. Then the arrays
-    hold only a grid of leads and the leads near the cap. These leads give only a lower bound on δ, but they give the
-    exact loss: up to the cap, the exponent a_j is convex in j, and so is -ln P of a losing label. So -ln P grows most
-    from the last lead before the cap to the next lead.
+    The arrays of the first change have one entry for each lead j = 1, 2, ... If ε is tiny, there are too many leads.
+    The arrays then hold only a grid of leads, and all leads near the one at which the exponent a_j reaches its cap.
+    With these leads, δ is only a lower bound, but the loss is exact. For up to the cap, a_j is convex in j, and so is
+    -ln P of a label that is not on top. So -ln P grows most at the last step before the cap.
     """
     k = n_classes
     last = math.ceil(max(0.0, math.log(1600 / epsilon)) / epsilon) + 3  # exp(-a) is 0 in floats from a = 745
@@ -187,7 +189,7 @@ def _changes(
         leads = np.unique(np.r_[np.linspace(1, last, _MOST_LEADS).astype(np.int64), at_cap - 4 : at_cap + 4])
 
     def single(j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        a = np.minimum(published_exponent(j, epsilon, clamped=clamped), 1e300)  # the bound keeps differences finite
+        a = np.minimum(published_exponent(j, epsilon, clamped=clamped), 1e300)  # a finite bound, for differences
         best = -np.log1p((k - 1) * np.exp(-a))
         return best, best - a
 
@@ -199,7 +201,7 @@ def _changes(
     top, other = single(leads)
     one, one_other = single(np.ones(1))
     most = k if contenders is None else min(k, contenders)
-    outsiders = k >= 3  # the replaced row may belong to a third class, so the change looks like an added row
+    outsiders = k >= 3  # the row may also move between the top class and a third class, which looks like an added row
     if not replaced or outsiders:
         top_next, other_next = single(leads + 1)
         yield [(1, top, top_next), (k - 1, other, other_next)]
