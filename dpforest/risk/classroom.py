@@ -1,4 +1,4 @@
-"""A reconstruction attack: an attacker solves for the secrets of thirty students from the counts of random trees.
+"""A reconstruction attack: an attacker computes the secrets of thirty students from the counts of random trees.
 
 The data are synthetic: attributes and secrets are drawn from seeds. The attributes are public. A student's secret is
 whether the student failed.
@@ -23,8 +23,8 @@ SEAT_ROWS, SEAT_COLUMNS = 5, 6
 DEPTH: Final = 3
 CLASS_SEED: Final = 4
 TREE_SEED: Final = 48  # chosen among 60 seeds, because its first tree has six leaves with students
-CLASSES: Final = 200  # number of synthetic classes in a mean
-_UNDECIDED: Final = 1e-6  # an estimate this close to 0.5 counts as half right
+CLASSES: Final = 200  # number of synthetic school classes over which results are averaged
+_UNDECIDED: Final = 1e-6  # an estimate this close to 0.5 counts as undecided, and as half right
 
 
 def _number(name: str, low: float, high: float) -> Feature:
@@ -69,7 +69,7 @@ def secrets(seed: int) -> np.ndarray:
 
 
 def spec_of(n_trees: int) -> ForestSpec:
-    """Return the plan of a random decision forest in which every student is in every tree. It uses no default value."""
+    """Return the plan of a random decision forest in which every student is in every tree, with all settings stated."""
     forest = RandomDecisionForestClassifier(
         n_estimators=n_trees,
         max_depth=DEPTH,
@@ -85,10 +85,10 @@ def spec_of(n_trees: int) -> ForestSpec:
 
 
 def most_right(n_trees: int, epsilon: float) -> float:
-    """Return an upper bound on the mean share of secrets that an attacker solves for, whatever the attacker does.
+    """Return an upper bound on the mean share of secrets that an attacker guesses correctly, for every attack.
 
-    A secret is one of two values. Two changes lead from the table with one value to the table with the other value: a
-    student leaves, and another student comes.
+    A secret is one of two values. Two tables that differ in one secret are two changes apart: a student with one value
+    leaves the table, and a student with the other value enters it.
 
     >>> round(most_right(10, 1.0), 3), round(most_right(1, 1.0), 3)
     (0.62, 0.816)
@@ -99,7 +99,7 @@ def most_right(n_trees: int, epsilon: float) -> float:
 
 @lru_cache(maxsize=32)
 def members(n_trees: int, seed: int = TREE_SEED) -> np.ndarray:
-    """Return which students are in each leaf of all trees, bool (leaves, 30). This is public knowledge.
+    """Return which students are in each leaf of all trees, bool (leaves, 30). The attacker knows this table.
 
     Examples
     --------
@@ -141,9 +141,10 @@ def published(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int
 def rebuilt(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Estimate all secrets by least squares on the counts. Estimates are from 0 to 1; above one half means "failed".
 
-    Each leaf yields two equations, because its number of students is known. The fit uses the mean of the two equations.
-    The solver is exact (`bvls`). An iterative solver stops about a millionth short of the solution, so that estimates
-    of one half would count as decided.
+    Each leaf yields two equations for its number of failed students: from the count of failed students, and from the
+    count of passed students and the known number of students. The fit uses the mean of the two equations. The solver
+    (`bvls`) is exact. An iterative solver would miss the solution by about a millionth, so that an estimate of one half
+    would count as decided.
     """
     used = table.any(axis=1)
     rows = table[used].astype(float)
@@ -163,5 +164,5 @@ def marks(n_trees: int, epsilon: float | None, which: int) -> np.ndarray:
 
 
 def numbers_right(n_trees: int, epsilon: float | None, classes: int = CLASSES) -> np.ndarray:
-    """Return how many of thirty guesses are right in each synthetic class; an undecided guess counts half."""
+    """Return how many of thirty guesses are right in each synthetic class; an undecided guess counts as half right."""
     return np.array([marks(n_trees, epsilon, which).sum() for which in range(classes)])

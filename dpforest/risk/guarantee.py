@@ -1,8 +1,8 @@
 """The guarantee of a release for one person, and the questions that it covers.
 
 An attacker may ask two questions. *membership*: is this person's row in the table? Only add-remove covers this
-question. Under replace-one, the number of rows (with a unit, of persons) is public, and both of the neighboring tables
-contain the person. *value*: which of two values does a person in the table have?
+question. Under replace-one, the number of rows (or persons, with a unit) is public, and the person is in both
+neighboring tables. *value*: which of two values does a person in the table have?
 """
 
 import math
@@ -26,18 +26,20 @@ class Guarantee:
     Attributes
     ----------
     epsilon : float or Fraction
-        ε, at least 0; infinity if there is no bound. A fraction is shown exactly, a float as its shortest decimal.
+        ε, at least 0; infinity if there is no bound. A float stands for its shortest decimal.
     delta : float
         δ, from 0 to 1; 0 is pure differential privacy.
     neighbors : {"add-remove", "replace-one"}
         Neighbor relation of the guarantee.
     mu_squared : Fraction or None
-        μ² if the release is μ-Gaussian differentially private, which is a stronger guarantee than (ε, δ). With `steps`,
-        μ² holds for the part of the loss that is not in the steps.
+        μ² if the release is μ-Gaussian differentially private, which is a stronger guarantee than (ε, δ). If there are
+        also `steps`, μ² is the loss of all queries that are not in the steps.
     steps : tuple of (Fraction, int)
-        Pairs (κ, times) if ε is spent in several steps, which is a stronger guarantee than ε (`TradeoffCurve`).
+        Pairs (κ, times) if ε is the sum of the losses of several queries, with `times` queries of loss κ each. This is
+        a stronger guarantee than ε alone (`TradeoffCurve`).
     unit : str or None
-        Column of identifiers if the guarantee is for a person with all of their rows (`Domain.unit`); None: for a row.
+        Column of identifiers if the guarantee is for a person with all of their rows (`Domain.unit`); None if it is for
+        a single row.
 
     Raises
     ------
@@ -108,7 +110,7 @@ class Guarantee:
 
     @property
     def gaussian(self) -> PrivacyLoss | None:
-        """Return the loss of a guarantee of Gaussian noise alone, or None."""
+        """Return the Gaussian loss if the release has only Gaussian noise, otherwise None."""
         return None if self.mu_squared is None or self.steps else PrivacyLoss.gaussian(self.mu_squared)
 
     @property
@@ -142,7 +144,7 @@ def guarantee_of(certificate: Certificate) -> Guarantee:
     Returns
     -------
     Guarantee
-        Its ε is infinite if the certificate has no bound.
+        A guarantee with the bounds of the certificate. If the certificate has no finite bound, ε is infinite.
 
     Examples
     --------

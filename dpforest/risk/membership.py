@@ -1,13 +1,14 @@
-"""A membership attack on one record: guess from simulated releases whether it was in the table, and count the hits.
+"""A membership attack: guess from simulated releases whether a record was in the table, and count correct guesses.
 
 The attacker knows as much as possible. For forests with random structure, the attacker knows every other row, the
-public structure, and the tree of each row. Then only the leaves of the record are informative, and the best guess
+public structure, and the tree of each row. Then only the leaves that hold the record depend on it, and the best guess
 follows the likelihood ratio of the releases of these leaves (Neyman and Pearson 1933). Before trees grow, the fit
 queries the number of rows and the scale; the guess does not use the answers to these queries. Some published mechanisms
-divide the rows into blocks of equal size; without the record, its block has one row less. For greedy forests, the
-attacker fits the forest many times (`shadow_models`).
+divide the rows into blocks of equal size; the attack assumes that the block of the record has one row less if the
+record is omitted. For greedy forests, the attacker fits the forest many times (`shadow_models`).
 
-The attack simulates releases from seeds and uses raw rows. Its results are for the curator, and never for publication.
+The attack simulates releases from seeds and uses raw rows. So only the curator, who holds the table, may see its
+results.
 """
 
 from dataclasses import dataclass
@@ -40,9 +41,9 @@ from dpforest.trees import routing
 from dpforest.trees.layout import Trees
 from dpforest.trees.released_scale import scale_histograms
 
-STATES: Final = 50_000  # number of random assignments of rows to trees in a mean
+STATES: Final = 50_000  # number of random assignments of rows to trees that `best_success` averages over
 _FINALISTS: Final = 12
-_WORK: Final = 4_000_000  # largest number of probabilities that are computed to rank all rows
+_WORK: Final = 4_000_000  # largest number of probabilities that the ranking of all rows computes
 
 
 def attack_record(
@@ -57,7 +58,7 @@ def attack_record(
     most: int = LOOKS[-1],
     counted: "RowsInLeaves | None" = None,
 ) -> Estimates:
-    """Attack one record of a table: a fair coin includes or omits it, the forest is released, and the attacker guesses.
+    """Attack one record: a fair coin includes or omits it, the forest is released, and the attacker guesses which.
 
     Under replace-one, the question is not membership: a row with the same attributes and the next class of the domain
     replaces the record, and the attacker guesses which of the two rows is in the table.
@@ -110,7 +111,7 @@ def attack_record(
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """One record with the knowledge of an attacker on a forest with random structure.
+    """One record, and what an attacker on a forest with random structure knows about it.
 
     Attributes
     ----------
@@ -119,7 +120,8 @@ class Record:
     rate : float
         Rate of the mechanism at a leaf.
     others : int64 array of shape (n_trees, n_classes)
-        Counts of all rows except the record in the record's leaf of each tree. Every row counts in every tree.
+        For each tree, the counts of all other rows in the leaf that the record reaches. They include every row in every
+        tree, even if the forest draws each row into one tree.
     label : int
         Class index of the record.
     stand_in : int or None
@@ -143,9 +145,9 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class RowsInLeaves:
-    """Counts of a table's rows in the leaves of one structure. Attacks on all records use the same counts.
+    """Counts of a table's rows in the leaves of one random structure, which attacks on all its records share.
 
-    `spec.preparation.left` is the part of ε that leaves get.
+    `spec.preparation.left` is the part of ε that remains for the leaves.
     """
 
     spec: ForestSpec
@@ -173,8 +175,8 @@ def count_in_leaves(
 ) -> RowsInLeaves:
     """Count all rows in all leaves of a random structure. Parameters are as for `attack_record`.
 
-    Before trees grow, a fit queries the number of rows and the scale. The answers are drawn once, with `seed`, from the
-    whole table.
+    Before trees grow, a fit queries the number of rows and the scale. This function draws the answers once, from `seed`
+    and the whole table.
     """
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
@@ -227,7 +229,7 @@ def best_success(record: Record, *, seed: int = 0) -> float:
 
 @dataclass(frozen=True)
 class Exposed:
-    """The row with the attacker's largest success rate, and this rate. `all_alike`: all rows have the same rate."""
+    """The row with the largest `best_success`, this success rate, and whether all rows have the same rate."""
 
     row: int
     success: float
@@ -235,11 +237,11 @@ class Exposed:
 
 
 def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> Exposed:
-    """Return the most exposed row.
+    """Return the row with the largest `best_success`.
 
-    A rough score ranks all rows, and `best_success` ranks the first `_FINALISTS` again.
+    A fast, rough score ranks all rows. Then `best_success` ranks the first `_FINALISTS` rows again.
     """
-    if table.spec.releases_counts:  # noise on a count does not depend on the count
+    if table.spec.releases_counts:  # noise does not depend on counts, so all rows have the same rate
         return Exposed(0, best_success(table.record(0)), True)
     tell_tale = _exposure_by_leaf(table, np.random.default_rng(seed))
     score = np.empty(len(table.labels))
@@ -273,9 +275,10 @@ def _exposure_by_leaf(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarr
 
 
 def _exposure_in_leaf(spec: ForestSpec, rate: float, others: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Return a distance of a leaf's two laws: total variation if a row is in one tree, otherwise Bhattacharyya's.
+    """Return how far apart the laws of a leaf's label with and without a row are, float (n_leaves,).
 
-    Bhattacharyya distances of several leaves add up.
+    If each row is in one tree, the result is the total variation. If every row is in every tree, it is the
+    Bhattacharyya distance, because the Bhattacharyya distances of several leaves add up.
     """
     one, at = np.eye(others.shape[1], dtype=np.int64), (label + 1) % others.shape[1]
     before = others + one[at] if rows_changed(spec.neighbors) == 2 else others
@@ -288,7 +291,7 @@ def _exposure_in_leaf(spec: ForestSpec, rate: float, others: np.ndarray, label: 
 def _worlds(record: Record, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return counts without the record (or with its stand-in), and counts with the record.
 
-    Both are shaped like `others`.
+    Each result has the shape of `others`.
     """
     before, after = others.copy(), others.copy()
     after[..., record.label] += 1
@@ -348,9 +351,9 @@ def _count_laws(record: Record) -> tuple[np.ndarray, np.ndarray]:
 
     Each log-law has shape (n_counts, n_outcomes).
 
-    The true counts without and with the record differ by one. With integer noise, only one fact about a noisy count
-    matters: whether it reaches the larger true count. With continuous noise, the interval between the true counts is
-    divided finely.
+    The true counts without and with the record differ by one. With integer noise, the likelihood ratio of a noisy count
+    depends only on whether it is at least the larger true count. With continuous noise, the ratio also varies between
+    the two true counts, so the outcomes are fine parts of this interval.
     """
     n = (1 if record.one_tree else record.spec.n_trees) * (1 if record.stand_in is None else 2)
     if record.spec.mechanism == NOISY_COUNTS:
@@ -358,7 +361,7 @@ def _count_laws(record: Record) -> tuple[np.ndarray, np.ndarray]:
         log_p, log_q = np.log([reaches, 1 - reaches]), np.log([1 - reaches, reaches])
     else:
         edges = np.linspace(0, 1, 257) * record.rate
-        below = np.concatenate([[0.0], 1 - np.exp(-edges) / 2, [1.0]])  # for a count whose true value is 0
-        above = np.concatenate([[0.0], np.exp(edges - record.rate) / 2, [1.0]])  # for a count whose true value is 1
+        below = np.concatenate([[0.0], 1 - np.exp(-edges) / 2, [1.0]])  # for the true count 0
+        above = np.concatenate([[0.0], np.exp(edges - record.rate) / 2, [1.0]])  # for the true count 1
         log_p, log_q = np.log(np.diff(below)), np.log(np.diff(above))
     return np.tile(log_p, (n, 1)), np.tile(log_q, (n, 1))

@@ -55,7 +55,7 @@ def percent_down(share: float) -> str:
 
 
 def factor_up(epsilon: float | Fraction) -> str:
-    """Return the text of e^ε, an upper bound on the change of odds. It is rounded up.
+    """Return the text of e^ε, an upper bound on the change of odds, rounded up.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""A shadow attack on a greedy forest: fit it with and without a record, learn the differences, guess on fresh fits.
+"""A shadow attack on a greedy forest: fit it with and without a record, learn the difference, guess on fresh fits.
 
-The likelihood ratio is unknown, because the growth of trees depends on the record. The success rate of this attack is a
-lower bound on the success rate of the best attack (Shokri et al. 2017). Fits are simulated from seeds. The results are
-for inspection, not for publication.
+The best attack would use the likelihood ratio of a release, which is unknown, because the growth of trees depends on
+the record. So the success rate of this attack is a lower bound on that of the best attack (Shokri et al. 2017). Fits
+are simulated from seeds and use raw rows, so only the curator may see the results.
 """
 
 from collections.abc import Callable
@@ -38,8 +38,8 @@ def shadow_attack(
     """Attack a record of a greedy forest by repeated fits; see `attack_record`.
 
     A forest has several answers on the record, such as votes and leaf values. In the first quarter of the time (or of
-    `most` fits), the attack learns which answer differs most, and a threshold for this answer. Then the attack guesses
-    on fresh fits. The result is a lower bound on the success rate of the best attack.
+    `most` fits), the attack learns which answer differs most between fits with and without the record, and a threshold
+    for this answer. Then the attack guesses on fresh fits.
     """
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
@@ -117,7 +117,7 @@ def _answers(
 
 
 def _learn(inside: np.ndarray, answers: np.ndarray) -> Callable[[np.ndarray], bool]:
-    """Return a rule for guesses: the answer, the threshold and the side that were right most often."""
+    """Return a rule for guesses: a threshold for one answer, with which most guesses on the given fits are right."""
     best, rule = -1.0, (0, np.inf, False)
     for place, values in enumerate(answers.T):
         distinct = np.unique(np.quantile(values, np.linspace(0, 1, 65)))

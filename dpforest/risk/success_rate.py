@@ -11,9 +11,9 @@ import numpy as np
 from dpforest.confidence import lower_limit, upper_limit
 
 LOOKS: Final = tuple(sorted({round(10 ** (k / 8)) for k in range(10, 49)}))  # from 18 guesses to a million
-CONFIDENCE: Final = 0.99  # joint confidence of all intervals
+CONFIDENCE: Final = 0.99  # probability that all intervals of an attack hold together
 SECONDS: Final = 4.0
-_FAR: Final = 60.0  # limit of a loss; exp(-60) is negligible
+_FAR: Final = 60.0  # limit of a log-ratio of probabilities; exp(-60) is negligible
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class AttackEstimate:
     trials, right : int
         Number of guesses, and of correct guesses.
     low, high : float
-        Confidence interval of the true success rate (Clopper and Pearson 1934). With `CONFIDENCE`, the intervals of all
-        looks hold at once.
+        Confidence interval of the true success rate (Clopper and Pearson 1934). With the probability `CONFIDENCE`, the
+        intervals after all numbers of guesses in `LOOKS` hold together.
     """
 
     trials: int
@@ -127,10 +127,11 @@ def variation(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_192) -> float:
     """Return the total variation between two products of laws: E max(0, 1 - e^L), where L is the sum of all losses.
 
-    The expectation is under the first product.
+    E is the expectation under the first product, and a loss is ln(Q / P) of an outcome, for one law P of the first
+    product and the law Q of the second product.
 
-    The mass of a loss between two grid points is split between these points, so that the total mass under each law
-    stays the same. The split can only raise the variation.
+    The function moves losses to a grid: it divides the probability of a loss between the two neighboring grid points,
+    so that the total probability under either law stays the same. This can only raise the total variation.
     """
     if len(log_p) == 1:
         return float(variation(log_p, log_q)[0])
@@ -138,7 +139,7 @@ def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_1
     reach = min(float(np.abs(loss).max(axis=1).sum()), _FAR)
     if reach == 0:
         return 0.0
-    step, half = reach / steps, steps + len(log_p)  # each law may be rounded by one step
+    step, half = reach / steps, steps + len(log_p)  # the grid may move the loss of each law by one step
     mass = np.zeros(2 * half + 1)
     mass[half] = 1.0
     for p, loss_of_law in zip(np.exp(log_p), loss, strict=True):
@@ -154,7 +155,7 @@ def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_1
 
 
 def _moved(mass: np.ndarray, by: int) -> np.ndarray:
-    """Return the mass shifted along the grid. Mass beyond an end stays at that end."""
+    """Return probabilities shifted along the grid. What would pass an end of the grid stays at this end."""
     by = max(min(by, len(mass) - 1), 1 - len(mass))
     if by == 0:
         return mass

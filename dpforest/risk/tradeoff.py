@@ -2,9 +2,10 @@
 
 The attacker tries to distinguish two tables that differ in the contribution of one person. The attacker knows every
 other row and the settings, and has unlimited computing power. The bounds also hold for an attacker who does not know
-the other rows, if the attacker's beliefs about the other rows do not depend on this person. Otherwise, or if a fact
-holds for everybody of a kind, a release may teach a fact about this person whether or not the person is in the table
-(Kasiviswanathan and Smith 2014, "On the semantics of differential privacy").
+the other rows, if the attacker's beliefs about the other rows do not depend on this person. If these beliefs do depend
+on the person, a release may teach a fact about the person, even if the person is not in the table (Kasiviswanathan and
+Smith 2014, "On the semantics of differential privacy"). A fact that holds for all people of a group can be learned in
+the same way.
 
 References: Wasserman and Zhou (2010), "A statistical framework for differential privacy"; Kairouz, Oh and Viswanath
 (2015), "The composition theorem for differential privacy"; Dong, Roth and Su (2022), "Gaussian differential privacy".
@@ -23,7 +24,7 @@ from dpforest.privacy.rationals import float_up, text_up
 from dpforest.privacy.tradeoff_curve import TradeoffCurve
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 
-_SHARE: Final = 0.1  # share of the failure probability that is used as δ; nearly optimal for μ from 0.01 to 1
+_SHARE: Final = 0.1  # δ as a share of the failure probability in `_log_odds`; nearly optimal for μ from 0.01 to 1
 _HUGE: Final = 600.0  # for a larger ε, e^ε counts as infinite, which can only make a risk look larger
 
 
@@ -89,7 +90,8 @@ class DistinguishingGame:
     def steps(self) -> int:
         """Return the number of steps from one table to the other. Each step leads to a neighboring table.
 
-        Each row takes one step. Only a value under add-remove takes two steps for each row: remove a row, add a row.
+        Each row of the person takes one step. But for a value under add-remove, each row takes two steps, because it is
+        removed and then added with another value.
 
         >>> DistinguishingGame(Guarantee(1.0), "value").steps
         2
@@ -125,7 +127,7 @@ class DistinguishingGame:
 
     @property
     def _curve(self) -> TradeoffCurve | None:
-        """Return the trade-off curve between the two tables if it is known beyond (ε, δ), or None."""
+        """Return the trade-off curve between the two tables, or None if the guarantee states only (ε, δ)."""
         curve = None if self._is_lost else self.guarantee.curve
         return None if curve is None else replace(curve, changes=self.steps)
 
@@ -140,9 +142,9 @@ class DistinguishingGame:
         For neighbors, this rate is at most ``min(δ + e^ε a, 1 - e^-ε (1 - δ - a), 1)`` at false alarm rate a (Wasserman
         and Zhou, Theorem 2.4; Kairouz, Oh and Viswanath, Theorem 2.1; Dong, Roth and Su, Proposition 2.5). Each further
         step applies this function to the result of the previous step (Dong, Roth and Su, Theorem 2.14). No smaller
-        bound holds for every mechanism with this guarantee. Two steps allow less than one step of 2ε, because there is
-        a third table between the two tables. If the guarantee has a curve, the bound is that curve
-        (`TradeoffCurve.hits`).
+        bound holds for every mechanism with this (ε, δ). The bound for two steps of ε is below the bound for one step
+        of 2ε, because there is a third table between the two tables. If the guarantee has a trade-off curve, the result
+        is `TradeoffCurve.hits`.
 
         Parameters
         ----------
@@ -200,9 +202,9 @@ class DistinguishingGame:
 
         With a prior p, an answer is right with probability p · hits(a) + (1 - p) (1 - a). This probability is a concave
         function of the false alarm rate a, and linear between `kinks`, so its maximum is at a kink. For one step the
-        maximum is ``max((e^ε + δ) / (1 + e^ε), p + (1 - p) δ, 1 - p + p δ)``. The first term applies at 50:50. Without
-        δ, the other two terms are the success rates of always giving the same answer. If the guarantee has a curve, see
-        `TradeoffCurve.success`.
+        maximum is ``max((e^ε + δ) / (1 + e^ε), p + (1 - p) δ, 1 - p + p δ)``. If p is 1/2, the first term is the
+        largest. If δ is 0, the other two terms are the success rates of always giving the same answer. If the guarantee
+        has a curve, see `TradeoffCurve.success`.
 
         Parameters
         ----------
@@ -295,7 +297,7 @@ class DistinguishingGame:
         return prior * shrink / (prior * shrink + 1 - prior), prior / (prior + (1 - prior) * shrink)
 
     def hundred_guesses(self, prior: float = 0.5) -> HundredGuesses:
-        """Return how many of a hundred guesses are right without and with the release, rounded up for the release."""
+        """Return how many of a hundred guesses are right without the release and, rounded up, with the release."""
         without = math.floor(100 * max(prior, 1 - prior) + 1e-9)
         right = math.ceil(100 * self.success(prior) - 1e-9)
         return HundredGuesses(without, right - without, 100 - right)
@@ -304,7 +306,7 @@ class DistinguishingGame:
 def _log_odds(loss: PrivacyLoss, failure: float) -> float:
     """Return a bound on the change of a belief's log-odds that fails with a probability of at most `failure`.
 
-    With δ a tenth of `failure`, the bound is ε(δ) - ln(1 - 1/10) (`DistinguishingGame.posterior`).
+    The bound is that of `DistinguishingGame.posterior` for δ = `failure` / 10, which is ε(δ) - ln(1 - 1/10).
 
     >>> round(_log_odds(PrivacyLoss.gaussian("0.05"), 1e-5), 3)
     1.046

@@ -14,9 +14,10 @@ from dpforest.theory.ranges import check_above, check_between
 RULES: Final = ("published", "derived")  # variants of the boosting bounds
 
 
-# R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020). The edge is the paper's
-# γ: a test sends a share of each of a leaf's two classes to one side, and the two shares differ by at least γ
-# (Definition 9). Rule "published" is the paper's condition; rule "derived" is our condition, which is weaker.
+# R. Nock, W. Henecka, "Boosted and differentially private ensembles of decision trees" (2020). A test sends a share of
+# each of the two classes of a leaf to the left. The edge, γ in the paper, is a lower bound on the difference of these
+# two shares (Definition 9). The rule "published" uses the formulas of the paper. The rule "derived" uses our formulas,
+# which need fewer levels or trees for the same error.
 
 
 def tree_error_bound(edge: float, alphas: Sequence[float], rule: str = "published") -> float:
@@ -31,9 +32,10 @@ def tree_error_bound(edge: float, alphas: Sequence[float], rule: str = "publishe
     rule : {"published", "derived"}
         "published": the bound is exp(-γ²/16 Σ alpha), Theorem 10 with leaf weights that sum to 1 on a level. The proof
         assumes that every split lowers the tree's potential in proportion to the leaf's weight. This assumption is
-        false for a nearly pure leaf. "derived": the bound is 1/2 Π (1 - alpha (1 - √(1 - γ²))). Let a test send shares
-        a and b of the two classes to one side. In every leaf, such a test multiplies the Matsushita potential by
-        √(ab) + √((1-a)(1-b)) ≤ √(1 - (a-b)²). The rest of the Mα-potential never rises.
+        false for a nearly pure leaf. "derived": the bound is 1/2 Π (1 - alpha (1 - √(1 - γ²))). The Mα-potential is
+        alpha times the Matsushita potential plus 1 - alpha times the potential of the 0/1 loss, which never rises. If a
+        test sends shares a and b of the two classes to the left, it multiplies the Matsushita potential of a leaf by
+        √(ab) + √((1-a)(1-b)) ≤ √(1 - (a-b)²).
 
     Examples
     --------
@@ -98,12 +100,13 @@ def trees_for_error(
     error : float
         Training error to reach, in (0, 1/2].
     rule : {"published", "derived"}
-        "published": Theorem 12. "derived": the same proof with two changes. The surrogate's largest curvature is
-        1 / (4 alpha), not 1 / (2 alpha) as in equation 152. And Taylor's theorem has its factor 1/2.
+        "published": Theorem 12. "derived": the proof of Theorem 12 with two corrections. The largest curvature of the
+        surrogate loss is 1 / (4 alpha), not 1 / (2 alpha) as in equation 152. And the second-order term of Taylor's
+        theorem has its factor 1/2.
     mean_weight : float
         Lower bound on the mean weight of the rows, in (0, 1]. The mean weight is 1/2 before the first tree.
     spread : float
-        π of the paper, in [0, 1). A step is between 1 - π and 1 + π times alpha / M².
+        π of the paper, in [0, 1). The step of each tree is between 1 - π and 1 + π times alpha / M².
 
     Examples
     --------
@@ -125,7 +128,8 @@ def trees_for_error(
 def split_edge(children: ArrayLike) -> np.ndarray:
     """Return the edge of a split (Definition 9): |P(left | y = 1) - P(left | y = 0)| among the rows of a leaf.
 
-    The weak learning assumption is that the edge is at least γ. The γ of the appendix (Definition 17) is half this γ.
+    The paper's weak learning assumption is that this edge is at least γ. In its appendix (Definition 17), γ is half as
+    large.
 
     Parameters
     ----------
@@ -181,7 +185,7 @@ def error_after_trees(edge: float, alpha: float, n_trees: int, rule: str = "publ
 def best_error_after_trees(
     edge: float, alpha: float, n_trees: int, rule: str = "published", weight: float = 0.5
 ) -> float:
-    """Return a bound on the least training error of the sums of the first 1, 2, ..., `n_trees` trees.
+    """Return a bound on the least training error among the sums of the first 1, 2, ..., `n_trees` trees.
 
     Theorem 12 assumes that the mean weight of the rows is at least `weight` at every tree. If the mean weight is
     smaller at some tree, the share of misclassified rows is less than 2 `weight` at that tree, because each

@@ -6,7 +6,7 @@ from dpforest.losses import m_alpha
 
 
 def drawn_untested(n_numeric: int, depth: int, n_paths: int, seed: int = 0) -> float:
-    """Return the mean number of features that random paths do not test, for comparison with `untested_features`.
+    """Return the mean number of features that random paths do not test, to check `untested_features`.
 
     >>> drawn_untested(10, 0, 100), drawn_untested(1, 5, 100)
     (10.0, 0.0)
@@ -18,7 +18,7 @@ def drawn_untested(n_numeric: int, depth: int, n_paths: int, seed: int = 0) -> f
 
 
 def largest_move(alpha: float, n: int) -> float:
-    """Return the largest change of a leaf's Mα-potential by one added row, over all leaves that then have up to n rows.
+    """Return the largest change of a leaf's Mα-potential when a row is added, for leaves of at most n rows afterwards.
 
     >>> round(largest_move(1.0, 101), 9)
     20.0
@@ -31,7 +31,7 @@ def largest_move(alpha: float, n: int) -> float:
 
 
 def least_drawn_share(n_features: int, b1: float, n_draws: int = 300, seed: int = 0) -> float:
-    """Return the least probability of a feature over random scores, for comparison with `feature_probability`.
+    """Return the least probability of a feature over many random scores, to check `feature_probability`.
 
     As in the multinomial forest, scores are stretched to 0..1, and a score s has the weight exp(B1 s / 2).
 

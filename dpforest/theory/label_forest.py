@@ -26,10 +26,10 @@ def exponents(lead: float, epsilon: float, n_trees: int, law: str = "smooth-sens
     """Return the exponents of equation 14 for a leaf whose top label leads by j = `lead` if all rows are counted.
 
     If τ trees divide the rows, a tree has a lead of j / τ and all of ε. If they divide ε, a tree has a lead of j and a
-    budget of ε / τ. With the published law, the first exponent is τ times the second exponent, which is the paper's
-    argument for disjoint rows. With a law of counts that keeps ε (permute-and-flip, exponential), both exponents are
-    ε j / τ, and the argument fails. The formula assumes that a lead shrinks in proportion to the number of rows, which
-    holds only on average.
+    budget of ε / τ. With the published law, `disjoint` is τ times `shared`, and so the paper argues for dividing the
+    rows. With permute-and-flip or the exponential mechanism on counts, whose loss is ε, both exponents are ε j / τ, and
+    this argument fails. The formula assumes that a lead shrinks in proportion to the number of rows, which holds only
+    on average.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def exponents(lead: float, epsilon: float, n_trees: int, law: str = "smooth-sens
     n_trees : int
         τ, at least 1.
     law : {"smooth-sensitivity", "counts"}
-        Published law, or a law of counts that keeps ε.
+        Published law, or the law of a mechanism on counts whose loss is ε.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def exponents(lead: float, epsilon: float, n_trees: int, law: str = "smooth-sens
 
 
 def rows_for_rarest_leaf(rarest: float, depth: int) -> float:
-    """Return p^-d, the number of rows of which one row, on average, has the rarest value in all d tests of a branch.
+    """Return p^-d: of this many rows, one row on average has the rarest value in all d tests of a branch.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def rows_for_rarest_leaf(rarest: float, depth: int) -> float:
 
 
 def leaves_without_rarest(depth: int, rule: str = "corrected") -> int:
-    """Return the number of leaves of Example 1 with the rarest value in no test, not counting the fullest leaf.
+    """Return the number of leaves of Example 1 whose rows have the rarest value in no test, without the fullest leaf.
 
     Each test has two other values, so the number is 2^d - 1. The paper prints C(d, 2) - 1.
 

@@ -1,7 +1,7 @@
 """Measure on a table what theory predicts: votes of trees, empty leaves, and errors of boosted trees.
 
-The measurements are for the curator, because every number is computed from the exact rows. This module states all
-settings, so that the numbers do not change with a default.
+Only the curator may see the measurements, because they are computed from the exact rows. This module states all
+settings of the forests, so that a changed default does not change the measurements.
 """
 
 from fractions import Fraction
@@ -125,7 +125,7 @@ def boosted_errors(domain: Domain, X: pd.DataFrame, y: pd.Series) -> dict[str, A
 
 
 def root_edge(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Return the largest edge of a test at the root: a cut of a numeric feature, or one category against the others.
+    """Return the largest edge of a test at the root: a cut of a numeric feature, or one category against all others.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def root_edge(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, flo
     Returns
     -------
     dict
-        "edge", from 0 to 1; 0 if a class has no rows.
+        "edge": `split_edge` of the best test, from 0 to 1; 0 if a class has no rows.
     """
     largest, of_class = 0.0, np.bincount(y, minlength=2)
     if of_class.min() == 0:

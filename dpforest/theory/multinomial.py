@@ -2,8 +2,8 @@
 
 The paper is J. Bai, Y. Li, J. Li, X. Yang, Y. Jiang, S. Xia, *Multinomial random forest: toward consistency and
 privacy-preservation* (arXiv 1903.04003). A forest on n rows with at least k rows in each leaf is consistent if labels
-have no noise (B3 = ∞), k → ∞ and k / n → 0. Privacy requires small temperatures B1, B2 and B3. So consistency and
-privacy hold for different settings.
+have no noise (B3 = ∞), k → ∞ and k / n → 0. But privacy requires small temperatures B1, B2 and B3. So the conditions
+for consistency and for privacy contradict each other.
 """
 
 import math
@@ -15,8 +15,8 @@ def feature_probability(n_features: int, b1: float) -> tuple[float, float]:
     """Return the least and greatest probability of a feature at a node, over all possible rows (Lemma 3).
 
     Let s be a feature's impurity decrease, scaled to 0..1. Then the feature has the weight exp(B1 s / 2). So the least
-    probability is 1 / (1 + (D - 1) e^(B1/2)), and the greatest is e^(B1/2) / (e^(B1/2) + D - 1). The paper states the
-    least probability, which holds for features that a branch has not used up.
+    probability is 1 / (1 + (D - 1) e^(B1/2)), and the greatest is e^(B1/2) / (e^(B1/2) + D - 1). The paper states only
+    the least probability. It holds for features that the branch can still test.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def feature_probability(n_features: int, b1: float) -> tuple[float, float]:
 
 
 def middle_probability(middle: float, b2: float) -> float:
-    """Return the least probability that a cut lies in the middle, if a share f of the candidate cuts lies there.
+    """Return the least probability that a drawn cut is in the middle, if a share f of all candidate cuts is there.
 
     The probability is f / (f + (1 - f) e^(B2/2)). Lemma 4 states only that it has a lower bound above 0. The candidate
     cuts of a node depend on the node's rows.
@@ -71,13 +71,13 @@ def middle_probability(middle: float, b2: float) -> float:
 
 
 def side_left(levels: int, n_features: int, b1: float, b2: float, n_parts: int = 3, middle: float = 1 / 3) -> float:
-    """Return a bound on the mean side of a cell after some levels, as a share of its side before.
+    """Return a bound on the mean side length of a node's cell after some levels, as a share of its length before.
 
-    Divide a side into N parts. Let P1 be the least probability of a feature (`feature_probability`), and let P2 be the
-    least probability of a cut that is not in the first or the last part (`middle_probability`). Then the bound is
-    (1 - P1 P2 / N)^levels. The proof of consistency (Theorem 1) needs the bound to go to 0. The bound assumes that in
-    every node, a share f > 0 of the candidates is not in the first or the last part. The paper does not prove this
-    assumption.
+    A cell is the box of attribute values that reach a node. Divide a side of the cell into N parts. Let P1 be the least
+    probability of a feature (`feature_probability`), and let P2 be the least probability of a cut that is not in the
+    first or the last part (`middle_probability`). Then the bound is (1 - P1 P2 / N)^levels. The proof of consistency
+    (Theorem 1) needs the bound to go to 0. The bound assumes that in every node, a share f > 0 of the candidate cuts is
+    outside of the first and the last part. The paper does not prove this assumption.
 
     Parameters
     ----------
@@ -114,10 +114,10 @@ def _log_left(n_features: int, b1: float, b2: float, n_parts: int, middle: float
 
 
 def published_epsilon(n_trees: int, depth: int, b1: float, b2: float, b3: float) -> float:
-    """Return the ε of Theorem 2: t max(d (B1 + B2), B3). It is not a bound: the forest is not private for any finite ε.
+    """Return the ε of Theorem 2, t max(d (B1 + B2), B3), although the forest is not private for any finite ε.
 
-    Cuts lie between values of the rows, and exact counts end branches. So if one row is added, outputs become possible
-    that were impossible before (docs/PAPERS.md).
+    Cuts lie between values of the rows, and exact counts end branches. So one row more makes forests possible that were
+    impossible before (docs/PAPERS.md).
 
     Parameters
     ----------

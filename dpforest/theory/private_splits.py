@@ -23,9 +23,9 @@ def odds_of_a_good_split(
 ) -> float:
     """Return the least odds that a private split has the edge: ρ exp((1 - δ²) γ² α ε w L / (32 Δ)).
 
-    If the odds are r, the probability is at least r / (1 + r). The paper has δ² in its appendix, but δ in its text.
-    This function follows the appendix. The bound assumes that a test with the edge lowers the potential by at least
-    γ² α w L / 16, and that any other test lowers the potential by at most δ² times this amount.
+    If the odds are r, the probability is at least r / (1 + r). The paper has δ² in its appendix, but δ in its text;
+    this function follows the appendix. The bound assumes that a test with the edge lowers the potential by at least γ²
+    α w L / 16, and that a test without the edge lowers the potential by at most δ² times this amount.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def calibration_constant(
     n_splits: int = 1,
     failure: float = 0.1,
 ) -> float:
-    """Return ln(|L| / ξ) / Q' of Theorem 13: the required efficiency is this constant times ln n / (ε √n) for n rows.
+    """Return ln(|L| / ξ) / Q' of Theorem 13: for n rows, `efficiency_needed` is this constant times ln n / (ε √n).
 
     Parameters
     ----------
@@ -103,9 +103,9 @@ def calibration_constant(
 def efficiency_needed(n: float, epsilon: float, constant: float) -> float:
     """Return the `tree_efficiency` that Theorem 13 requires of every node that is split (equation 207).
 
-    The theorem has two more requirements: trees × levels ≤ ln n, and, at this efficiency, that a share failure /
-    (failure + n_splits) of the candidates has the edge. Like Theorem 10, the theorem assumes that the potential falls
-    in proportion to the leaf's weight.
+    The theorem also requires that trees × levels ≤ ln n. And at this efficiency, a share failure / (failure + n_splits)
+    of the candidates must have the edge. Like Theorem 10, the theorem assumes that a split lowers the potential in
+    proportion to the leaf's weight.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def efficiency_needed(n: float, epsilon: float, constant: float) -> float:
 
 
 def rows_for_efficiency(epsilon: float, constant: float, efficiency: float = 2.0) -> float:
-    """Return the least number of rows from which on `efficiency_needed` is at most `efficiency`.
+    """Return the least number of rows for which `efficiency_needed` is at most `efficiency`.
 
     No node has an efficiency above 2.
 

@@ -19,8 +19,8 @@ HALF: Final = 0.5
 
 
 # M. Bojarski, A. Choromanska, K. Choromanski, Y. LeCun, "Differentially- and non-differentially-private random decision
-# trees". Below, e is the mean training error over all random trees of a depth. Each tree's error is measured on the
-# same rows that label its leaves.
+# trees". Below, e is the mean training error over all random trees of a depth. The error of a tree is measured on the
+# rows that also determine the labels of its leaves.
 
 
 def majority_bound(tree_error: float, slack: float) -> float:
@@ -62,7 +62,7 @@ def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
     n_trees, n_rows : int
         Number of random trees k and number of rows n, at least 1.
     confidence : float
-        Least probability, in (0, 1), that the bound holds for all rows. The trees are random.
+        Least probability, over the random trees, that the bound holds for all rows; in (0, 1).
 
     Examples
     --------
@@ -98,8 +98,8 @@ def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: fl
     """Return the least probability that `private_error_bound` holds: Theorem 5.6 in the form that its proof gives.
 
     The probability is 1 - n (e^(-k d² / 2) + 2 k e^(-λ n ε / k)), where λ = d / (2 (1 + d) K 2^h). The printed theorem
-    lacks the factor 2 of the last term, and has a term e^(-k/2) that its proof does not need. The probability holds for
-    averaged shares, if negative counts are set to 0.
+    lacks the factor 2 of the last term, and has a term e^(-k/2) that its proof does not need. The result holds if the
+    forest averages shares and sets negative counts to 0.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def private_error_bound(tree_error: float, slack: float, leaf_share: float) -> f
 def rows_to_prove(
     trees: Sequence[int], depth: int, slack: float, leaf_share: float, epsilon: float, above: float = 0.0
 ) -> float | None:
-    """Return the least number of rows with which `proof_probability` exceeds `above` for at least one number of trees.
+    """Return the least number of rows for which `proof_probability` exceeds `above` with at least one number of trees.
 
     Parameters
     ----------
@@ -159,7 +159,8 @@ def rows_to_prove(
     Returns
     -------
     float or None
-        None if 10¹⁵ rows do not suffice. With a fixed number of trees, the probability falls again for very many rows.
+        None if no number of rows up to 10¹⁵ suffices. With a fixed number of trees, the probability falls again for
+        very many rows.
 
     Examples
     --------
@@ -237,7 +238,7 @@ def vote_right(right: ArrayLike) -> float:
 
 
 def even_vote_right(chance: ArrayLike, n_trees: int) -> np.ndarray:
-    """Return `vote_right` of trees that all classify a row correctly with the same probability.
+    """Return `vote_right` for `n_trees` trees that classify a row correctly with the same probability.
 
     The result has one value for each probability in `chance`.
 

@@ -1,4 +1,4 @@
-"""Theorems 5.1 to 5.9 of Bojarski et al. on random trees, as printed and, if the proofs differ, as the proofs show.
+"""Theorems 5.1 to 5.9 of Bojarski et al. on random trees: as printed, and as their proofs show where these differ.
 
 Theorems that hold as printed are in `votes.py`. In the formulas, `e` is the mean training error of a random tree, `d`
 is the slack of the votes, and `h` is the depth. The proofs ignore each leaf with fewer rows than 1/K of the mean over
@@ -32,9 +32,9 @@ def mean_weight_bound(tree_error: float) -> float:
 
 
 def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_share: float = math.inf) -> float:
-    """Return a lower bound on the share of rows with a mean vote above 1/2 + d for the correct label.
+    """Return a lower bound on the share of rows for which the mean vote for the correct label is above 1/2 + d.
 
-    The mean is over all random trees. Theorems 5.3 and 5.6 state this bound.
+    The mean vote is over all random trees. Theorems 5.3 and 5.6 state such a bound.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_shar
 
     Notes
     -----
-    The paper has 1 - e / (1/2 - d - 1/K), as if each row lost at most 1/K. But the leaves that the proof ignores hold
-    up to 1/K of all rows, and all votes on these rows may be wrong. Example: a table has one binary attribute. Its
-    rare value has a probability of 1/n, and coins decide the labels of rows with this value. All other rows have the
-    same label. With a probability of about 1/3, e is 0, but the held-out error exceeds 0.
+    The paper has 1 - e / (1/2 - d - 1/K), as if the mean vote on each row fell by at most 1/K. But the leaves that the
+    proof ignores hold up to 1/K of all rows, and all votes on these rows may be wrong. Example: a table has one binary
+    attribute. Its rare value has a probability of 1/n, and coins decide the labels of rows with this value. All other
+    rows have the same label. With a probability of about 1/3, e is 0, but the held-out error exceeds 0.
 
     Examples
     --------
@@ -132,9 +132,9 @@ def rows_to_hold_out(depth: int, slack: float, leaf_share: float) -> float | Non
 def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float = math.inf) -> float:
     """Return the bound of Theorems 5.5 and 5.8 on the error of a random vote.
 
-    The random vote draws a class; the probability of a class is its mean share over the trees. The bound is
-    2e' - 2e'² + d + c, where e' = e + 1/K, and c is `luck`. Without privacy, the bound holds for any number of trees:
-    more trees make the mean share less random, but do not lower the bound.
+    The random vote draws a class; the probability of a class is its mean share over the trees. The bound is 2e' - 2e'²
+    + d + c, where e' = e + 1/K, d is `slack`, and c is `luck`. Without privacy, the bound holds for any number of
+    trees: more trees make the mean share less random, but do not lower the bound.
 
     >>> round(coin_bound(0.1, 0.05, 0.02), 6), round(coin_bound(0.1, 0.05, 0.02, 40), 6)
     (0.25, 0.28875)
@@ -150,8 +150,8 @@ def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float =
 def printed_probability(n: float, k: int, depth: int, slack: float, leaf_share: float, epsilon: float) -> float:
     """Return the probability of Theorem 5.6 as printed: 1 - n (e^(-k d² / 2) + e^(-k/2) + k e^(-λ n ε / k)).
 
-    Here λ = d / (24 K 2^h). The proof has 2k, not k, in the last term. `votes.proof_probability` returns the largest
-    probability that the proof gives.
+    Here λ = d / (24 K 2^h). The proof has 2k in place of k in the last term. `votes.proof_probability` returns the
+    largest probability that follows from the proof.
 
     >>> round(printed_probability(1e8, 520, 3, 0.3, 10, 1.0), 6)
     0.988484
@@ -174,7 +174,7 @@ class DirectBound:
     probability : float
         Least probability that the bound holds. For most tables it is far below 0, so the bound proves nothing.
     printed, derived : float
-        Bound on the error as printed, and bound that the algebra of the proof gives.
+        Bound on the error as printed, and as it follows from the algebra of the proof.
     """
 
     trees: int
@@ -241,10 +241,10 @@ def rows_for_direct_bound(depth: int, epsilon: float, rule: str = "average") -> 
 
 
 def _least_lost(rate: float) -> tuple[int, float]:
-    """Return the integer k >= 1 at which f(k) = e^(-k/200) + 2k e^(-rate/k) is least, and f(k).
+    """Return the integer k >= 1 with the least f(k) = e^(-k/200) + 2k e^(-rate/k), and f(k).
 
-    A grid search finds a neighborhood of the minimum, and a second search tries every integer in it. The searches
-    compare logarithms, because floats cannot hold some of the values.
+    A grid search finds an interval around the minimum, and a second search tries every integer in this interval. The
+    searches compare logarithms, because floats cannot hold some of the values.
     """
 
     def log_lost(k: np.ndarray) -> np.ndarray:
