@@ -1,1 +1,1 @@
-"""The public schema, and readers of files and data frames. Readers turn each cell into a code independently."""
+"""The public schema of a table, and readers that turn each cell of a file or data frame into a code independently."""

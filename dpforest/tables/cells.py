@@ -1,8 +1,8 @@
 """The meaning of a single cell: its number, and the key by which it matches a category or a class.
 
-The type of a column does not affect the meaning of its cells. One more row can turn a column of whole numbers into a
-column of texts, because pandas and numpy choose a common type. But one more row must not change the meaning of other
-cells. So 1, 1.0, "1", "01" and True have the same key, and the text of a number has the meaning of the number.
+The type of a column does not affect the meaning of its cells. For pandas and numpy give all cells of a column one type,
+so one row more can turn whole numbers into texts. But one row more must not change the meaning of the cells of other
+rows. So 1, 1.0, "1", "01" and True have the same key, and the text of a number means this number.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 from dpforest.tables.reading_rules import Spellings, folded, number_with_sign, without_number_words
 
-# The pattern matches each digit in only one way, so that a cell of a million digits does not take hours.
+# The pattern can match a text in only one way, so that a match against a million digits does not take hours.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
-# Texts that Python and numpy write for a complex number without an imaginary part, or for one that contains NaN.
+# Texts that Python and numpy write for a complex number with the imaginary part 0 (_REAL), or with a NaN
+# (_COMPLEX_NAN).
 _REAL = re.compile(r"\(?(?:(.*)[+-])?0j\)?")
 _COMPLEX_NAN = re.compile(r"\(?[-+0-9.einf]*nan[-+0-9.einf]*j\)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
 _AS_FLOAT = {int, float, bool, type(None)}  # numpy turns objects of these types into floats one by one
-_EQUAL_IS_SAME = {str, int, float, type(None)}  # equal objects of these types have equal texts
+_EQUAL_IS_SAME = {str, int, float, type(None)}  # if two objects of these types are equal, so are their texts
 
 
 def number(cell: Any) -> float | None:
@@ -49,26 +50,26 @@ def number(cell: Any) -> float | None:
         return float(cell)
     except OverflowError:
         return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
-    except Exception:  # a foreign object may raise any error, which must affect only its cell
+    except Exception:  # an unknown object may raise any error, which must affect only its cell
         return None
 
 
 def _real(cell: Any) -> Any:
     """Return the real part of a complex number whose imaginary part is 0, and any other cell unchanged.
 
-    One complex cell makes a whole array of numbers complex.
+    If one cell of an array is complex, numpy makes all other numbers complex too.
     """
     is_complex = isinstance(cell, (complex, np.complexfloating))
     return cell.real if is_complex and cell.imag == 0 else cell
 
 
 def _words(cell: str | bytes) -> str:
-    """Decode bytes, and remove null characters at the end of a text, which numpy removes in an array of texts."""
+    """Decode bytes, and remove null characters at the end of a text, as numpy does in an array of texts."""
     return (cell if isinstance(cell, str) else cell.decode("utf-8", "replace")).rstrip("\0")
 
 
 def cell_text(cell: Any) -> str:
-    """Return the text of a cell, which does not depend on the type of the column."""
+    """Return the text of a cell, whatever the type of its column is."""
     return text(_words(cell) if isinstance(cell, (str, bytes)) else _real(cell))
 
 
@@ -79,17 +80,17 @@ def key(cell: Any) -> str:
     ('1', '1', '1', '1', '1', True, 'a ')
     """
     cell = _real(cell)
-    # A float32 of 0.1 means 0.1, as it does in a column of texts.
+    # The float32 nearest to 0.1 means 0.1, which its text states, and not its longer value as a float64.
     short = isinstance(cell, np.floating) and not isinstance(cell, float)
     value = number(str(cell)) if short else number(cell)
     return cell_text(cell) if value is None or math.isnan(value) else text(value)
 
 
 class Keys:
-    """Index of listed values. Cells are looked up by text, then by key. Of several equal keys, the first one wins.
+    """Index of listed values, in which cells are found by their texts and otherwise by their keys.
 
-    If there are spellings, a cell that is no listed text is compared with the listed texts and the spellings, without
-    the spaces around it.
+    If several values have the same key, the key means the first of them. If there are spellings, a cell that is not a
+    listed text is also compared without the spaces around it, with the listed texts and the spellings.
     """
 
     def __init__(self, listed: Iterable[Any], spellings: Spellings = ()) -> None:
@@ -117,9 +118,9 @@ class Keys:
 def values_with_one_key(listed: Iterable[Any], spellings: Spellings = ()) -> tuple[str, str] | None:
     """Return the first two listed values that share a key although their texts differ, or None.
 
-    A spelling counts as a listed value, unless it has the key of the value that it means, or the key of an earlier
-    spelling of that value. The words that numpy writes for a missing cell in an array of texts count as the value
-    "missing".
+    The function compares spellings like listed values. It skips a spelling that has the key of the value that it means,
+    or the key of an earlier spelling of this value. The words that numpy writes for missing cells in an array of texts
+    count as a further value, "missing".
     """
     seen = {word: "missing" for word in ("nan", "None", "NaT", "<NA>")}
     spelled: dict[tuple[str, str], str] = {}
@@ -143,16 +144,16 @@ def refuse_masked(cells: Any) -> None:
 
 
 def as_array(cells: Any) -> np.ndarray:
-    """Return an array unchanged, and a list as an array of objects, because a common type could change a cell."""
+    """Return an array unchanged, and a list as an array of objects, because numpy's common type could change a cell."""
     refuse_masked(cells)
     has_type = hasattr(cells, "dtype") or hasattr(cells, "__array__")
     array = np.asarray(cells) if has_type else np.array(cells, dtype=object)
-    # An array of dates without a unit holds only missing cells, and pandas refuses it.
+    # An array of numpy dates without a unit (such as days) can hold only missing cells, and pandas refuses it.
     return array.astype(object) if array.dtype in ("datetime64", "timedelta64") else array
 
 
 def column_of_list(cells: Sequence[Any]) -> np.ndarray:
-    """Return a list of labels as an array of objects (n,). A label in a list of length 1 counts as the label itself."""
+    """Return a list of labels as an array of objects (n,). A list with one label counts as this label."""
     column = np.full(len(cells), None, dtype=object)
     for i, cell in enumerate(cells):
         label = cell.tolist() if isinstance(cell, np.ndarray) and cell.ndim else cell
@@ -161,7 +162,7 @@ def column_of_list(cells: Sequence[Any]) -> np.ndarray:
 
 
 def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.ndarray:
-    """Return a list of rows as an array of objects (n, n_columns), because numpy would give all cells one type.
+    """Return a list of rows as an array of objects (n, n_columns), in which each cell keeps its type.
 
     A row without `n_columns` cells raises a DomainError if `refuse` is true; otherwise all its cells are missing.
     """
@@ -179,8 +180,8 @@ def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.n
 def numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
     """Return a column as floats, with missing cells as NaN.
 
-    A cell that is not a number raises a DomainError. If `out_of_domain` is given, there is no error: `out_of_domain`
-    counts the cell, and the cell becomes missing.
+    A cell that is not a number raises a DomainError. But if `out_of_domain` is given, it counts the cell, and the cell
+    becomes missing.
     """
     read = _numbers(feature, column, out_of_domain)
     return without_number_words(read, feature.missing_words)
@@ -236,7 +237,7 @@ def _numbers_of_objects(feature: Feature, cells: np.ndarray, out_of_domain: OutO
 
 
 def _number_by_rules(cell: Any, words: frozenset[str], signs: Sequence[str]) -> float | None:
-    """Return NaN for a word that means "missing", and the number of a text with a sign. Other cells give None."""
+    """Return NaN for a word that means "missing", the number of a text with a sign, and None for any other cell."""
     if not isinstance(cell, (str, bytes)):
         return None
     trimmed = _words(cell).strip()
@@ -249,7 +250,7 @@ def is_missing(cells: np.ndarray) -> np.ndarray:
         missing = pd.isna(cells)
         if missing.shape == cells.shape:
             return missing
-    except Exception:  # a foreign object may raise any error, which must not affect the other cells
+    except Exception:  # an unknown object may raise any error, which must not affect the other cells
         pass
     return np.array([_holds_nothing(cell) for cell in cells.tolist()], dtype=bool)
 
@@ -262,18 +263,19 @@ def _holds_nothing(cell: Any) -> bool:
 
 
 def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
-    """Return the code of each cell (-1 if missing) and the value of each code. Equal codes mean equal texts."""
+    """Return the code of each cell (-1 if missing) and the value of each code. Equal codes have equal texts."""
     if column.dtype == object or getattr(column.dtype, "kind", "") in "USc":
         return _factorize_objects(np.asarray(column).astype(object, copy=False))
     series = pd.Series(column)
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series.cat.codes.to_numpy(), list(series.cat.categories)
-    if isinstance(series.dtype, pd.StringDtype) and series.dtype.storage == "python":  # Arrow holds valid texts only
+    if isinstance(series.dtype, pd.StringDtype) and series.dtype.storage == "python":  # Arrow's texts are valid
         return _factorize_objects(series.to_numpy(dtype=object, na_value=None))
     codes, values = pd.factorize(series)
     numpy_dtype = getattr(series.dtype, "numpy_dtype", series.dtype)
     if isinstance(numpy_dtype, np.dtype) and numpy_dtype.kind == "f":
-        # pandas returns values as float64, whose texts may be longer, and gives NaN a code in some types of column.
+        # pandas returns float32 values as float64, whose texts may be longer. In some types of columns, it gives NaN a
+        # code.
         values = np.asarray(values, numpy_dtype)
         codes = np.where(np.append(np.isnan(values), True)[codes], -1, codes)
     return codes, list(values)
@@ -295,7 +297,7 @@ def _factorize_objects(cells: np.ndarray) -> tuple[np.ndarray, list[Any]]:
 
 
 def _is_utf8(cells: np.ndarray) -> bool:
-    """Return whether all texts are valid Unicode. (pandas confuses texts that contain half of a surrogate pair.)"""
+    """Return whether all texts are valid Unicode; pandas confuses texts with half of a surrogate pair."""
     try:
         "".join([cell for cell in cells.tolist() if type(cell) is str]).encode()
     except UnicodeEncodeError:

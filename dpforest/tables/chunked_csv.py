@@ -1,4 +1,4 @@
-"""Read a CSV file in parts: decode, split and parse the stream. The cells equal those of a file read at once."""
+"""Read a CSV file in parts, with the same cells as if the whole file were read at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpforest.tables.csv_text import TableError
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.encoding import quoted
 
-_BLOCK_BYTES: Final = 2**20  # number of bytes that are split into cells at a time; pyarrow reads 32 such blocks ahead
+_BLOCK_BYTES: Final = 2**20  # number of bytes that pyarrow splits into cells at a time; it reads 32 such blocks ahead
 _HEADER_CHARACTERS: Final = 2**22
 _LATIN1: Final = "dpforest.latin-1"
 
@@ -28,7 +28,7 @@ codecs.register_error(_LATIN1, lambda e: (chr(e.object[e.start]), e.start + 1)) 
 def csv_parts(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
     """Return tables of the attributes and the label, with at most `rows` rows each.
 
-    The call checks the header; rows are read while the caller iterates.
+    The call itself checks the header. The rows are read later, while the caller iterates.
     """
     written = domain.csv_format
     with _text(path, written) as file:
@@ -75,7 +75,7 @@ def _of_size(blocks: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 class _Utf8:
-    """An open text file that pyarrow can read as UTF-8 bytes."""
+    """A text file in the form that pyarrow reads: a file of UTF-8 bytes."""
 
     closed = False
 
@@ -108,7 +108,7 @@ def _check_quotes(file: IO[str], mark: str) -> None:
 
 
 def check_columns(names: Sequence[str], domain: Domain, how: str = "") -> None:
-    """Raise DomainError unless each attribute, the unit and the label is the name of exactly one column."""
+    """Raise DomainError unless exactly one column has the name of each attribute, of the unit and of the label."""
     wanted = (*domain.columns, domain.label)
     absent = [name for name in wanted if name not in names]
     if absent:

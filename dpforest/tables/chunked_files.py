@@ -1,7 +1,7 @@
-"""Read a Parquet or CSV file in parts, each cell independently of the file's size and of its other rows.
+"""Read a Parquet or CSV file in parts; no cell's value depends on another row or on the size of the file.
 
-The domain fixes the meaning of a cell before the first row is read. In a Parquet file, the types in the file's schema
-also fix it; these types are public, like the names of the columns.
+The domain states how a cell is read, before the first row is read. In a Parquet file, the column types in the file's
+schema matter too. These types are public, like the names of the columns.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from dpforest.tables.features import Feature, text
 def read_chunks(
     path: str | PathLike[str], domain: Domain, *, rows: int = 100_000
 ) -> Iterable[tuple[pd.DataFrame, pd.Series]]:
-    """Read the attributes and the label of a file in parts, for `fit_chunks`; each loop reads the file again.
+    """Read the attributes and the label of a file in parts, for `fit_chunks`.
 
-    Rows are numbered over the whole file. The cells of a CSV file equal those of ``read_csv(path).read_with(domain)``.
-    In a Parquet file, the column types must not have been chosen by looking at the rows; texts are read unchanged.
+    Each loop over the result reads the file again. The index of the parts numbers the rows of the whole file. The cells
+    of a CSV file equal those of ``read_csv(path).read_with(domain)``. The column types of a Parquet file must have been
+    chosen without looking at the rows; its texts are read unchanged.
 
     Parameters
     ----------
     path : path
-        A file with the first bytes of a Parquet file is read as Parquet. Any other file is read as CSV in the format
-        that ``domain.reading`` states.
+        Path of the file. If its first bytes are those of a Parquet file, it is read as Parquet, and otherwise as CSV in
+        the format that ``domain.reading`` states.
     domain : Domain
         Schema with classes and the name of the label.
     rows : int
@@ -82,7 +83,7 @@ def read_chunks(
     if not is_parquet:
         csv_text.refuse_other_files(start)
     parts = _parquet if is_parquet else csv_parts
-    parts(path, domain, rows)  # refuses at once a file that is no table or lacks columns
+    parts(path, domain, rows)  # raises an error now if the file is no table or lacks columns
     return _FileChunks(path, domain, rows, parts)
 
 
@@ -139,14 +140,14 @@ def _typed_column(name: str, cells: pa.Array, feature: Feature | None = None) ->
     if feature is not None and feature.kind == "numeric" and feature.date is None and not is_text:
         return cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     cells = (_utf8(cells) if is_text else cells).dictionary_encode()
-    # Float32 is kept, because 0.1 has another text as a float64.
+    # The values stay float32 if they are float32, because float32 0.1 has a longer text as a float64.
     values = cells.dictionary.to_numpy(zero_copy_only=False)
     texts = pa.array([None if value != value else text(value) for value in values], pa.string())
     return texts.take(cells.indices).to_pandas().astype("str")
 
 
 def _utf8(cells: pa.Array) -> pa.Array:
-    """Return texts unchanged, except that invalid bytes become U+FFFD. Such bytes do not affect other cells."""
+    """Return texts with U+FFFD in place of invalid bytes, which affect no other cell."""
     try:
         cells.validate(full=True)
         return cells

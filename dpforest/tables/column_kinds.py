@@ -1,7 +1,8 @@
 """Propose what a column of texts holds: numbers, numbers with words, dates, identifiers, free text or categories.
 
-The proposals look at all rows, so they are for the curator's screen only. Nothing applies them: a part of a schema that
-follows a proposal counts as read from the data until somebody states another source.
+The proposals depend on all rows, so only the curator (the person who holds the table) may see them. The library never
+applies a proposal by itself. If a person does, this part of the schema counts as read from the data until somebody
+states another source.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ NUMBER, NUMBER_WITH_WORDS, DATE, IDENTIFIER = "number", "number with words", "da
 FREE_TEXT, CATEGORY, CONSTANT, EMPTY = "free text", "category", "constant", "empty"
 COLUMN_KINDS: Final = (NUMBER, NUMBER_WITH_WORDS, DATE, IDENTIFIER, FREE_TEXT, CATEGORY, CONSTANT, EMPTY)
 
-# A column holds numbers (or dates) if at least this share of its known cells are numbers (or dates). `_are_numbers`
-# makes an exception.
+# A column holds numbers (or dates) if at least this share of its known cells are numbers (or dates). `_are_numbers` has
+# an exception for columns with a few words among many numbers.
 MOST: Final = 0.9
-_FEW_WORDS: Final = 10  # in this exception, largest number of different words
-_MANY_NUMBERS: Final = 20  # in this exception, least number of different numbers
+_FEW_WORDS: Final = 10  # largest number of different words in the exception of `_are_numbers`
+_MANY_NUMBERS: Final = 20  # least number of different numbers in the exception of `_are_numbers`
 _BEYOND_A_LIMIT: Final = ("<", ">", "≤", "≥")  # signs of a value beyond a limit of the measurement, such as "<0.5"
-_FEW_ROWS: Final = 20  # fewer known cells do not show that a column holds identifiers or free text
+_FEW_ROWS: Final = 20  # so few known cells do not show whether a column holds identifiers or free text
 _LONG: Final = 25  # the texts of a column of free text have more than 25 characters on average
 _MANY_WORDS: Final = 50  # a column of free text has more than 50 different words
 _SHOWN: Final = 5
@@ -42,7 +43,7 @@ _DIGITS: Final = re.compile("[0-9]+", re.ASCII)
 
 @dataclass(frozen=True)
 class ColumnProposal:
-    """The kind that a column seems to have. Only the curator may see it, because it was computed from the rows.
+    """The proposed kind of a column. Only the curator may see it, because it was computed from the rows.
 
     Attributes
     ----------
@@ -53,16 +54,18 @@ class ColumnProposal:
     n_missing, n_distinct : int
         Number of missing cells, and number of distinct texts in the other cells.
     decimal : str
-        Of a number: the decimal mark with which the cells were read.
+        For numbers: the decimal mark with which the cells were read.
     words : tuple of str
-        Of a number with words: the words, most frequent first, for `Feature.missing_words`.
+        For numbers with words: the words, most frequent first, for `Feature.missing_words`.
     signs : tuple of str
-        Of a number: signs next to numbers, for `Feature.signs`.
+        For numbers: the signs next to numbers, for `Feature.signs`.
     date_formats : tuple of str
-        Of a date: all formats that fit equally well. If there are several, the order of day and month is ambiguous, and
-        only somebody who knows the column can choose. Empty for years of two digits, which no format has.
+        For dates: all formats that fit equally well. If there are several, the order of day and month is ambiguous, and
+        only somebody who knows the column can choose. If the years have two digits, the tuple is empty, because no
+        format allows such years.
     spellings : tuple of pairs
-        Of a category: spellings that differ from a more frequent one only in case, for `Feature.spellings`.
+        For categories: pairs of a spelling and a more frequent one from which it differs only in case or spaces, for
+        `Feature.spellings`.
     """
 
     kind: str
@@ -77,19 +80,19 @@ class ColumnProposal:
 
 
 def propose_kind(cells: Iterable[Any], decimal: str | None = None) -> ColumnProposal:
-    """Propose the kind of a column from all of its cells. Only the curator may see the result: it depends on every row.
+    """Propose the kind of a column from all of its cells. Only the curator may see the result.
 
     Parameters
     ----------
     cells : iterable of texts, or a column of `CsvTable.cells`
-        Cells that are not texts count by their text.
+        All cells of the column. A cell that is not a text is replaced by its text.
     decimal : {".", ","}, optional
-        Decimal mark of the file (`CsvFormat.decimal_of`). By default, the mark with which more cells are numbers.
+        Decimal mark of the file (`CsvFormat.decimal_of`). By default, the mark with which the most cells are numbers.
 
     Returns
     -------
     ColumnProposal
-        The kind, with proposed values for the reading rules of `Feature`. No rule is applied.
+        The proposed kind, and proposed values for the reading rules of `Feature`.
 
     Examples
     --------
@@ -159,7 +162,7 @@ def _states_date(cell: str, date_format: str) -> bool:
 
 
 def _code(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | None:
-    """Return a proposal for texts of digits that have the same length and partly begin with 0."""
+    """Return a proposal for codes: texts of equally many digits, some of which begin with 0."""
     lengths = {len(cell) for cell in counts}
     if lengths <= {1, 2} or len(lengths) > 1 or not any(cell[0] == "0" for cell in counts):
         return None
@@ -198,10 +201,10 @@ def _number(counts: Mapping[str, int], n_known: int, n_missing: int, decimals: S
 def _are_numbers(n_numbers: int, n_known: int, n_different: int, words: Sequence[str]) -> bool:
     """Return whether a column holds numbers.
 
-    Of the `n_known` cells that are not missing, `n_numbers` are numbers, `n_different` of them different. The other
-    cells hold the `words`. Usually at least the share `MOST` of the cells must be numbers. There is an exception,
-    because a laboratory may write "not measured" in many cells: in a column with many different numbers, a few
-    different words may fill up to half of the cells.
+    Of the `n_known` cells that are not missing, `n_numbers` hold numbers, and these cells hold `n_different` different
+    texts. All other cells hold the `words`. Usually, at least the share `MOST` of the cells must hold numbers. There is
+    an exception, because a laboratory may write "not measured" in many cells: in a column with many different numbers,
+    a few different words may fill up to half of the cells.
     """
     if n_numbers >= MOST * n_known:
         return n_numbers > 0
@@ -209,7 +212,7 @@ def _are_numbers(n_numbers: int, n_known: int, n_different: int, words: Sequence
 
 
 def _signs_of(counts: Mapping[str, int], n_known: int) -> tuple[str, ...]:
-    """Return the signs next to numbers. Signs such as "<" count only if most cells have none, as in "<18" and ">18"."""
+    """Return the signs next to numbers. Signs such as "<" count only if at least half of the cells have none."""
     n_with = {sign: sum(n for cell, n in counts.items() if without_sign(cell, (sign,)) is not None) for sign in SIGNS}
     beyond = sum(n_with[sign] for sign in _BEYOND_A_LIMIT)
     return tuple(sign for sign, n in n_with.items() if n and (sign not in _BEYOND_A_LIMIT or beyond <= n_known / 2))
@@ -235,7 +238,7 @@ def _text(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProp
 def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
     by_fold: dict[str, str] = {}
     spellings = []
-    for cell in counts:  # the most frequent spelling comes first
+    for cell in counts:  # the most frequent spelling comes first, and so it is the listed value
         listed = by_fold.setdefault(" ".join(cell.casefold().split()), cell)
         if listed != cell:
             spellings.append((cell, listed))

@@ -1,4 +1,4 @@
-"""Codebooks as CSV files: one line per attribute, with its kind, its bounds or values, and their sources."""
+"""Codebooks as CSV files: one line for each attribute, with its kind, its bounds or values, and their sources."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ COLUMNS: Final = (
     "source of type",
     "source of missing",
 )
-NO_SOURCE: Final = "read from the data"  # text of a cell for an absent source; a colon and a note may follow
+NO_SOURCE: Final = "read from the data"  # source of a part without a public source; ": " and a note may follow
 _YES, _NO = ("yes", "true", "1", "x"), ("no", "false", "0")
 _RULES: Final = {
     "separate value": "category",
-    "own value": "category",  # earlier versions wrote this
+    "own value": "category",  # text of earlier versions
     "own": "category",
     "category": "category",
     "none expected": "refuse",
@@ -46,23 +46,24 @@ _RULES: Final = {
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # the writer puts an apostrophe before a text that looks like a formula
+_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # a text like a formula, with the apostrophe of the writer
 
 
 @dataclass(frozen=True)
 class CodebookEntry:
-    """One line of a codebook. It describes an attribute or the label. None stands for an empty cell.
+    """One line of a codebook, which describes an attribute or the label. An empty cell is None.
 
     Parameters
     ----------
     where : str
-        Name of the line in error messages.
+        Name of the line in error messages, such as "Line 2".
     missing_value : str or float, optional
         Value that replaces missing cells under the rule "value".
     sources : dict
-        Sources, with the keys `VALUES`, TYPE and MISSING.
+        Sources, by the parts `VALUES`, TYPE and MISSING of the attribute.
     rules : dict, optional
-        Reading rules, as parameters of `Feature`. A codebook in a CSV file has no rules, and does not change them.
+        Reading rules, as parameters of `Feature`. A codebook in a CSV file has no reading rules, so the field is None,
+        and those of the domain stay.
     """
 
     where: str
@@ -80,7 +81,7 @@ class CodebookEntry:
 
 @dataclass(frozen=True)
 class Codebook:
-    """The entries of a codebook, its unread columns, and a sentence with line and column for each mistake."""
+    """The entries of a codebook, a sentence with line and column for each mistake, and columns that were not read."""
 
     entries: tuple[CodebookEntry, ...]
     mistakes: tuple[str, ...]
@@ -90,8 +91,8 @@ class Codebook:
 def read_codebook(data: bytes) -> Codebook:
     """Read a codebook. Its columns are `COLUMNS` in any order; only the column of names is required.
 
-    A text in the column "source" is the source of all parts of the attribute. An empty cell states nothing; the code
-    that merges the entry into a domain then applies a public rule.
+    A text in the column "source" is the source of all parts of the attribute. An empty cell states nothing. For such a
+    cell, the code that merges the entry into a domain applies a public rule.
 
     Raises
     ------
@@ -204,7 +205,7 @@ def _entry(where: str, row: dict[str, str], mark: str) -> tuple[CodebookEntry, l
 
 
 def _sources(row: dict[str, str]) -> dict[str, Source]:
-    """Return the source of each part that a line states; a text in the column "source" applies to all parts."""
+    """Return the stated sources of a line by part; a text in the column "source" applies to all parts."""
     stated: dict[str, Source] = {}
     if note := _whole_text(row.get("source", "")):
         stated = dict.fromkeys((VALUES, TYPE, MISSING), _source(note))
@@ -266,7 +267,7 @@ def _rule(cell: str, mark: str) -> tuple[str, str | None]:
 
 
 def _whole_text(cell: str, mark: str = "") -> str:
-    """Return the text of a cell. For a JSON string, return the text that the string encodes."""
+    """Return the text of a cell or, if the cell is a JSON string, the text that this string encodes."""
     if len(cell) > 1 and cell[0] == cell[-1] == '"':
         try:
             return str(json.loads(cell))
@@ -297,7 +298,7 @@ def _unmarked(cell: str) -> str:
 def codebook(domain: Domain) -> pd.DataFrame:
     """Return the codebook of a domain; each cell is a text that no spreadsheet takes for a formula.
 
-    The last line describes the label. The codebook omits the format of the file, the source of the columns
+    The last line describes the label. The codebook omits the format of the file, the source of the choice of columns,
     and the reading rules.
 
     >>> codebook(Domain((Feature("age", "numeric", 0, 90, source="asserted", source_note="the law on voting"),)))[
@@ -345,5 +346,5 @@ def _one_cell(value: str) -> str:
 
 
 def _marked(cell: str) -> str:
-    """If `_unmarked` would remove the first apostrophe of a cell, put one more apostrophe before the cell."""
+    """Put an apostrophe before a cell from which `_unmarked` would remove one, so that reading restores the cell."""
     return f"'{cell}" if _NO_FORMULA.match(cell) else cell

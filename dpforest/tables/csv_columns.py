@@ -57,7 +57,7 @@ class Column:
     name : str
         Name of the column.
     kind : {"numeric", "categorical", "date", "id", "constant", "empty"}
-        The last four kinds are not suggested as attributes.
+        Columns of the last four kinds are not suggested as attributes.
     reason : str
         One sentence that explains the kind.
     n_missing, n_distinct : int
@@ -78,22 +78,22 @@ class Column:
 
 @dataclass(frozen=True)
 class ParsedColumn:
-    """The cells of a column as numbers or texts, and the rules by which they were parsed."""
+    """The cells of a column as numbers or texts, and the rules by which the cells were parsed."""
 
     values: pd.Series
     missing: tuple[str, ...]
     decimal_comma: bool = False
     grouped: bool = False
     trimmed: bool = False
-    has_points: bool = False  # whether points, or commas between thousands, show that commas are not decimal marks
+    has_points: bool = False  # whether the cells show that commas are not decimal marks
 
 
 def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
-    """Return text cells as int64 or float64 if each of them is a number or missing, else as texts.
+    """Return text cells as int64 or float64 if each cell is a number or missing, and otherwise as texts.
 
-    Numbers with leading zeros or more than 15 digits remain texts, because they are codes and would lose digits.
-    `comma_decimals` states whether the comma in cells such as 1,234 is a decimal mark, if the column does not settle
-    this question.
+    Columns of numbers with leading zeros or more than 15 digits remain texts, because such numbers are codes, and would
+    lose digits. In a column in which every comma may be a decimal mark or may separate thousands, as in 1,234,
+    `comma_decimals` states that commas are decimal marks.
     """
     trimmed = pc.utf8_trim_whitespace(raw)
     was_trimmed = not trimmed.equals(raw)
@@ -114,9 +114,9 @@ def numbers_one_by_one(
 ) -> tuple[pd.Series, list[str]]:
     """Return all text cells as float64, and the texts of the cells that are neither numbers nor missing.
 
-    Each cell is parsed independently of the others. The decimal mark determines which marks may separate thousands. A
-    cell that is not a finite number becomes NaN. If a feature is given, its words for missing cells and its signs apply
-    too.
+    Each cell is parsed independently of all other cells. The decimal mark determines which marks may separate
+    thousands. A cell that is not a finite number becomes NaN. If `feature` is given, its words for missing cells and
+    its signs apply too.
     """
     cells = pc.utf8_trim_whitespace(raw)
     values = _floats(cells, decimal)
@@ -145,7 +145,7 @@ def _numbers_by_rules(cells: pa.ChunkedArray, decimal: str, feature: Feature) ->
 def dates_one_by_one(raw: pa.ChunkedArray, date_format: str) -> tuple[pd.Series, list[str]]:
     """Return the dates of a column as trimmed texts, and the texts of the cells that are neither dates nor missing.
 
-    A cell that states no date in this format becomes missing. Each cell is read independently of the others.
+    A cell that states no date in this format becomes missing. Each cell is read independently of all other cells.
     """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     is_date = [date_of(key(cell), date_format) is not None for cell in cells.dictionary.to_pylist()]
@@ -157,9 +157,10 @@ def dates_one_by_one(raw: pa.ChunkedArray, date_format: str) -> tuple[pd.Series,
 
 
 def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str, spellings: Spellings = ()) -> pd.Series:
-    """Return text cells with the listed texts that they mean: equal texts, equal numbers, or the values of spellings.
+    """Replace each text cell by the listed text that equals it as a text or a number, or that its spelling means.
 
-    Any other cell stays unchanged, or is missing if it is empty or a text such as "NA" (`MISSING_TEXTS`).
+    A cell that means no listed text stays unchanged, or becomes missing if it is empty or a text such as "NA"
+    (`MISSING_TEXTS`).
     """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     texts = cells.dictionary
@@ -183,7 +184,7 @@ def _floats(cells: pa.ChunkedArray | pa.Array, decimal: str) -> pa.ChunkedArray 
 
 
 def _without(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.ChunkedArray, tuple[str, ...]]:
-    """Return the cells with null in place of each token, and the tokens that occurred."""
+    """Return the cells with null in place of every cell that equals a token, and the tokens that occurred."""
     is_token = pc.is_in(cells, value_set=pa.array(tokens, cells.type))
     if not pc.any(is_token).as_py():
         return cells, ()
@@ -218,7 +219,7 @@ def _all(cells: pa.ChunkedArray, pattern: str) -> bool:
 
 def _cast(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Return cells as int64 or float64; None if some cells are not numbers, or are codes that would lose digits."""
-    # A failing cast is slow, so try a few cells first.
+    # A cast that fails is slow, so a few cells are checked first.
     few = cells.slice(0, 50).drop_null() or cells.drop_null().slice(0, 50)
     if not _all(few, _PLAIN_NUMBER):
         return None

@@ -1,7 +1,7 @@
-"""Warnings about columns of a CSV file that have a second possible reading.
+"""Warnings about columns of a CSV file that could also be read in another way.
 
-For example, the numbers of a column have signs, mixed decimal marks or three digits after a mark, or there are words
-among them.
+Examples are numbers with signs, with two different decimal marks, or with three digits after a mark, and a few words
+among numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from dpforest.limits import MAX_CATEGORIES
 from dpforest.tables.csv_columns import DATES, MISSING_NUMBERS, MISSING_TEXTS, MONTH, ParsedColumn
 
-# Warn if at least this share of a text column's distinct cells are numbers apart from a sign.
+# A warning requires that at least this share of a text column's distinct cells are numbers, possibly with signs.
 MOST: Final = 0.9
 SIGNS: Final = "%$€£¥₹"
 _SIGN = re.compile(f"[{SIGNS}]")
@@ -24,20 +24,20 @@ _NUMBER = re.compile(r"[+-]?(\d[\d., '\u2019\u00a0\u202f]*|[.,]\d+)")
 _POINT, _COMMA = re.compile(r"[+-]?\d*\.\d+"), re.compile(r"[+-]?\d*,\d+")
 _WHOLE = re.compile(r"[+-]?\d+")
 _NUMBER_OR_MISSING: Final = r"^([+-]?\d[\d.,]*|[+-]?[.,]\d+|)$"
-_CODE = re.compile(r"[+-]?0\d")  # codes such as 00123 are no numbers
+_CODE = re.compile(r"[+-]?0\d")  # codes such as 00123 are not numbers
 _BEGINS_LIKE_A_NUMBER: Final = rf"^([^\pL]{{0,3}}\d|{MONTH})"
 _GROUPED = re.compile(r"[+-]?(\d{1,3}([., '\u2019\u00a0\u202f]\d{3})+|\d+)([.,]\d+)?")
-_FEW_ROWS: Final = 10  # fewer rows or values show no pattern
+_FEW_ROWS: Final = 10  # with fewer rows or values, there is no warning
 _FEW: Final = 50
-# If a cell has one to three digits (the first not 0), a mark and three digits, then the mark may separate thousands or
-# decimals. A whole number of at most three digits does not settle which.
+# In a cell of one to three digits (the first not 0), a mark and three digits, the mark may be a decimal mark or may
+# separate thousands. A whole number of at most three digits (_SHORT) does not show which.
 _THREE: Final = r"^[+-]?[1-9]\d{{0,2}}{mark}\d{{3}}$"
 _SHORT: Final = r"^[+-]?\d{1,3}$"
-_DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # the mark can only be a decimal mark
+_DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # here the mark must be a decimal mark
 
 
 def doubts(raw: pa.Table, read: Mapping[str, ParsedColumn]) -> list[str]:
-    """Return a sentence with advice for each column that has a second possible reading.
+    """Return a sentence with advice for each column that could also be read in another way.
 
     Only the curator may see these sentences, because they depend on the rows.
 
@@ -57,7 +57,7 @@ def doubts(raw: pa.Table, read: Mapping[str, ParsedColumn]) -> list[str]:
 
 
 def _second_header(columns: Mapping[str, pa.ChunkedArray]) -> str:
-    """Return a sentence if some columns of texts hold numbers in all rows but the first."""
+    """Return a sentence if some columns of texts hold numbers in all rows except the first row."""
     names = [
         name
         for name, texts in columns.items()
@@ -82,7 +82,7 @@ def _text_doubt(name: str, texts: pa.ChunkedArray) -> str:
 
 
 def _may_be_numbers_or_dates(known: pa.Array) -> bool:
-    """Return whether at least `MOST` of the texts begin like a number or a date. The test is fast for sentences."""
+    """Return whether a share `MOST` of the texts begins like a number or a date, a fast test for long texts."""
     return bool(pc.mean(pc.match_substring_regex(known, _BEGINS_LIKE_A_NUMBER).cast("uint8")).as_py() >= MOST)
 
 
@@ -153,10 +153,10 @@ def _is_number(cell: str) -> bool:
 
 
 def _thousands(columns: Mapping[str, pa.ChunkedArray], read: Mapping[str, ParsedColumn]) -> list[str]:
-    """Return a sentence on columns in which three digits follow each mark, so it may separate thousands or decimals.
+    """Return sentences on columns in which three digits follow each mark, so that its meaning is ambiguous.
 
-    There is no sentence on a column if a number of this column, or an unambiguous number of another column, settles the
-    question. The examples in the messages are not cells of the file.
+    Such a mark may be a decimal mark or may separate thousands. There is no sentence on a column if one of its numbers,
+    or an unambiguous number of another column, shows which. The examples in the messages are not cells of the file.
     """
     numbers = [name for name, cells in read.items() if cells.values.dtype.kind in "if"]
     by_marks: dict[tuple[str, str], list[str]] = {}

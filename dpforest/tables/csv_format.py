@@ -1,4 +1,4 @@
-"""The public format of a CSV file: encoding, delimiter, decimal mark. It makes the reading of each cell independent."""
+"""The public format of a CSV file (encoding, delimiter, decimal mark), with which each cell is read independently."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STATED = re.compile(
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """The format of a CSV file. `str` returns the clause about the format in a certificate.
+    """The format of a CSV file. Its `str` is the clause with which a certificate states the format.
 
     Parameters
     ----------
@@ -81,7 +81,8 @@ class CsvFormat:
 def format_in_old_words(words: str) -> CsvFormat:
     """Return the format that a text of an earlier version states, or the default format.
 
-    Old domains and released files state the format only as the text ``str(format)``, which other words may surround.
+    Domains and released files of earlier versions state the format only as the text ``str(format)``, possibly with
+    other words around this text.
 
     >>> format_in_old_words("a survey; the file is Latin-1 text with ';' between columns and decimal commas")
     CsvFormat(encoding='Latin-1', delimiter=';', decimal=',', point_columns=())
@@ -89,7 +90,7 @@ def format_in_old_words(words: str) -> CsvFormat:
     Raises
     ------
     DomainError
-        If the clause is cut off, or names no delimiter.
+        If the text about the format is cut off, or names no delimiter.
     """
     match = _STATED.search(words)
     if match is None:

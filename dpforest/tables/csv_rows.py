@@ -1,6 +1,8 @@
-"""Read the rows of a CSV file in the format that a domain states, each record and cell independently.
+"""Read the rows of a CSV file in the format that a domain states, each row and cell independently.
 
-The reader guesses nothing. Cells of a ragged record, and numbers that cannot be read, are missing; there is no error.
+The reader guesses nothing. A *record* is a row of the file; it is *ragged* if it has too few or too many cells. All
+cells of a ragged record are missing, and so are numbers and dates that cannot be read. They raise no error, because an
+error would depend on one row.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     commas between columns and decimal points), never on another cell. Spaces around a cell are removed. A numeric cell
     is a number with the stated decimal mark, with or without other marks between groups of three digits; anything else
     is missing. A categorical cell or a label is compared with the listed texts, as a text and as a number ("1.0" is
-    read as "1"). If no listed text equals the cell, an empty cell or a text such as "NA" is missing, and any other text
+    read as "1"). If the cell equals no listed text, it is missing if it is empty or a text such as "NA", and otherwise
     stays unchanged.
 
     The reading rules of a `Feature` apply too: a word for missing cells and a cell that is no date in the declared
@@ -98,7 +100,7 @@ def bytes_of(source: Any) -> tuple[bytes, str]:
 
 @dataclass
 class UnreadCells:
-    """The number of ragged rows, and the cells that are not numbers or not dates. Only the curator may see them."""
+    """The number of ragged rows, and the cells that should be numbers or dates but are not. For the curator only."""
 
     ragged: int = 0
     cells: dict[str, list[str]] = field(default_factory=dict)  # key: name of a numeric attribute
@@ -142,9 +144,9 @@ def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, UnreadCells
 
 
 def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
-    """Return the result of `read_records` for a file that is already split and has no ragged records.
+    """Return the result of `read_records` for a file without ragged records that is already split into cells.
 
-    The caller must have used the encoding and the delimiter that the domain states.
+    The caller must have split the file with the encoding and the delimiter that the domain states.
 
     Parameters
     ----------
@@ -196,7 +198,7 @@ class Records:
         self._ragged: list[int] = []  # record numbers of the ragged records; the header is record 1
         self._reader = pa_csv.open_csv(
             file,
-            # pyarrow numbers records only if it uses no threads. Each block from pyarrow holds whole records.
+            # pyarrow numbers the records only without threads. A block from pyarrow never ends inside a record.
             read_options=pa_csv.ReadOptions(column_names=places, block_size=block_size, use_threads=False),
             parse_options=pa_csv.ParseOptions(delimiter=mark, newlines_in_values=True, invalid_row_handler=self._note),
             convert_options=pa_csv.ConvertOptions(
@@ -214,7 +216,7 @@ class Records:
         return len(self._ragged)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        number, filled = 2, 0  # record number at the start of the next block; count of inserted records
+        number, filled = 2, 0  # number of the block's first record; number of ragged records inserted so far
         header = 1
         with self._reader:
             for batch in self._reader:
@@ -234,7 +236,7 @@ class Records:
 
 
 def _with_nulls(block: pa.Table, places: np.ndarray) -> pa.Table:
-    """Insert records of nulls; `places` are their indices in the returned table."""
+    """Insert records of nulls, at the indices `places` of the returned table."""
     if not len(places):
         return block
     null = np.zeros(len(block) + len(places), bool)
@@ -244,12 +246,12 @@ def _with_nulls(block: pa.Table, places: np.ndarray) -> pa.Table:
 
 
 def typed_cells(raw: pa.Table, domain: Domain, written: CsvFormat) -> tuple[pd.DataFrame, UnreadCells]:
-    """Return the columns like `read_table`, and the cells that are not numbers or not dates."""
+    """Return the columns like `read_table`, and the cells that should be numbers or dates but are not."""
     table: dict[str, pd.Series] = {}
     strange = UnreadCells()
     for feature in domain.features:
         name = feature.column
-        if name in table:  # another part of the same date
+        if name in table:  # another attribute was read from the same column of dates
             continue
         cells, decimal = pc.fill_null(raw.column(name), ""), written.decimal_of(name)
         if feature.date is not None:

@@ -35,9 +35,9 @@ class CsvTable:
     name : str
         Name of the file.
     table : DataFrame
-        Likely values of the cells, for display and for suggesting a domain: int64, float64 or str columns; missing
-        cells are NaN. The type of a column depends on all cells of the column, so do not fit on this table; use
-        `read_with`.
+        Likely values of the cells, for display and for suggesting a domain, in columns of int64, float64 or str;
+        missing cells are NaN. The type of a column depends on all of its cells, so do not fit on this table, but on the
+        result of `read_with`.
     n_rows : int
         Number of rows below the header.
     delimiter, encoding, decimal : str
@@ -63,7 +63,7 @@ class CsvTable:
     cells: pa.Table = field(repr=False, compare=False)  # all columns as texts, for `read_with`
 
     def read_with(self, domain: Domain) -> pd.DataFrame:
-        """Return the columns of a domain, and its label if the file has this column, with the cells of `read_table`.
+        """Return the columns of a domain, and its label if the file has it, as `read_table` reads them.
 
         Examples
         --------
@@ -76,7 +76,7 @@ class CsvTable:
         return self._read(domain)[0]
 
     def unread(self, domain: Domain) -> list[str]:
-        """Return a sentence on each kind of cell that `read_with` could not read. Only the curator may see them."""
+        """Return sentences on the cells that `read_with` could not read. Only the curator may see these sentences."""
         return self._read(domain)[1].sentences()
 
     def read_and_unread(self, domain: Domain) -> tuple[pd.DataFrame, list[str]]:
@@ -107,8 +107,8 @@ class CsvTable:
 def read_csv(source: Any, *, name: str = "") -> CsvTable:
     """Read a CSV file: detect its delimiter, encoding, decimal commas, missing cells and kinds of columns.
 
-    Use the result only to suggest a domain, because it depends on all rows. Once you have a domain, fit on the result
-    of `read_table` or of ``read_csv(...).read_with(domain)``.
+    Use the result only to suggest a domain, because it depends on all rows. Then fit on the result of `read_table` or
+    of ``read_csv(...).read_with(domain)``, which read each cell independently.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _split(words: str, mark: str, n_columns: int) -> pa.Table:
             pa.BufferReader(data),
             read_options=pa_csv.ReadOptions(
                 column_names=places, block_size=len(data) + 1
-            ),  # use one block, because pyarrow fails on a row that crosses blocks
+            ),  # a single block, because pyarrow fails on a row that crosses blocks
             parse_options=pa_csv.ParseOptions(delimiter=mark, newlines_in_values=True),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(places, pa.string()), strings_can_be_null=False
@@ -196,7 +196,7 @@ def _refuse_second_header(raw: pa.Table, words: str, mark: str) -> None:
     """Raise TableError if a row repeats the line of column names, as in a file that was joined from several files."""
     _, names = next(csv_text.records(words, mark))
     if all(name.strip() == "" or re.fullmatch(r"[\d.,]+", name.strip()) for name in names):
-        return  # a file without a line of names may have two equal rows
+        return  # these are no names but values, and two rows may be equal
     same = pc.equal(raw.column(0), names[0])
     for j in range(1, len(names)):
         if not pc.any(same).as_py():
@@ -238,11 +238,11 @@ def _notes(read: dict[str, Any]) -> list[str]:
 
 
 def label_candidates(csv: CsvTable) -> list[str]:
-    """Return the columns that can be the label, the best first: columns of texts or whole numbers with 2 to 50 values.
+    """Return the columns that can be the label, best first: columns of texts or whole numbers with 2 to 50 values.
 
-    Columns with a typical name of a label come first, then the last column, the first column, and the rest from the
-    right. After these come columns with missing cells, because a fit omits rows without a label. Columns with a
-    different value in every row come last, because they identify rows.
+    Columns with a typical name of a label come first, then the last column, the first column, and all other columns
+    from right to left. Columns with missing cells come after all columns without missing cells, because a fit omits
+    rows without a label. Columns with a different value in every row come last, because they identify rows.
     """
     usable = [
         column
@@ -295,7 +295,7 @@ def suggest_label(csv: CsvTable) -> str | None:
 
 
 def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = None) -> Domain:
-    """Read a schema for `CsvTable.read_with` from the data. Each part is a leak until somebody confirms it.
+    """Read a schema for `CsvTable.read_with` from the data; each part is a leak until somebody states its source.
 
     Parameters
     ----------
@@ -304,7 +304,8 @@ def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = N
     label : str
         Name of the label column.
     features : sequence of str, optional
-        Attributes to use; by default all columns except the label, ids, dates, and constant or empty columns.
+        Columns to use as attributes; by default all columns except the label and columns of ids, of dates, with a
+        constant value or without values.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from dpforest.tables.features import plural
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SAMPLE_ROWS = 200
 _SAMPLE_CHARACTERS = 1 << 17
-csv.field_size_limit(MAX_UPLOAD_MB * 2**20)  # the default limit would raise an error, which reveals a row
+csv.field_size_limit(MAX_UPLOAD_MB * 2**20)  # an error at the default limit would reveal a row
 _CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13})
 _NOT_CSV = {
     b"PK\x03\x04": "an Excel or ZIP file; open it and save the table as CSV",
@@ -26,7 +26,7 @@ _NOT_CSV = {
 }
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8 with byte order mark"),
-    # Comes before UTF-16, because the mark of UTF-32 begins with the mark of UTF-16.
+    # UTF-32 comes before UTF-16, because its mark begins with the mark of UTF-16.
     (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
@@ -39,8 +39,8 @@ _CODECS = {
     "UTF-16-BE": "utf-16-be",
     "UTF-32": "utf-32",
 }
-# The characters of Windows-1252, which extends Latin-1. Windows-1252 leaves five bytes undefined; these are decoded as
-# Latin-1.
+# The characters of Windows-1252, which extends Latin-1. The five bytes that Windows-1252 leaves undefined are decoded
+# as Latin-1.
 _LATIN1 = "".join(bytes([b]).decode("cp1252", "ignore") or chr(b) for b in range(256))
 
 
@@ -51,9 +51,9 @@ class TableError(ValueError):
 def decode(data: bytes) -> tuple[str, str]:
     """Return the text of a file, and the name of its encoding.
 
-    A byte order mark determines the encoding. Without a mark, the encoding is UTF-16 if the zero bytes suggest UTF-16.
-    Otherwise it is UTF-8 if more characters beyond ASCII are valid than invalid in UTF-8. Otherwise it is Latin-1 with
-    the extension of Windows, which spreadsheets write.
+    If the file begins with a byte order mark, this mark determines the encoding. Otherwise, the encoding is UTF-16 if
+    many bytes are zero, all of them at even or all of them at odd positions. Otherwise, it is UTF-8 if most characters
+    beyond ASCII are valid in UTF-8. Otherwise, it is Windows-1252, the extension of Latin-1 that spreadsheets write.
     """
     refuse_other_files(data)
     for bom, codec, name in _BOMS:
@@ -108,8 +108,8 @@ def without_stated_delimiter(text: str) -> tuple[str, str]:
 def delimiter(text: str) -> tuple[str, str]:
     """Return the delimiter, and the text without a first line ``sep=;``.
 
-    With this delimiter, more rows have as many cells as the header than with any other. In case of a tie, the header
-    has the most cells.
+    If no first line states the delimiter, the function chooses the one with which the most sampled rows have as many
+    cells as the header. In case of a tie, it chooses the one with which the header has the most cells.
     """
     stated, text = without_stated_delimiter(text)
     if stated and (not stated.isascii() or stated.isalnum() or stated == '"'):
@@ -130,7 +130,10 @@ def delimiter(text: str) -> tuple[str, str]:
 
 
 def _score(text: str, mark: str) -> tuple[float, int]:
-    """Return the share of sampled rows that are as long as the header, and the header's length; (0, 0) if it is 1."""
+    """Return the share of sampled rows with as many cells as the header, and the number of cells of the header.
+
+    Return (0, 0) if the header has only one cell, or if the text cannot be split.
+    """
     sizes = []
     try:
         for _, cells in records(text[:_SAMPLE_CHARACTERS], mark):
@@ -157,9 +160,9 @@ def records(text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def header(text: str, mark: str) -> tuple[list[str], list[str]]:
-    """Return the column names, and notes for the user about them. Two equal names raise a TableError.
+    """Return the column names, and notes for the user about these names. Two equal names raise a TableError.
 
-    A column without a name is called "column" and its position.
+    A column without a name gets a name from its position, such as "column 3".
     """
     try:
         _, names = next(records(text, mark))
@@ -187,7 +190,7 @@ def _is_number(name: str) -> bool:
 
 
 def explain(text: str, mark: str, n_columns: int) -> TableError:
-    """Return the error for a file that cannot be split into rows of `n_columns` cells. It names the first bad line."""
+    """Return an error that names the first line of a file that cannot be split into `n_columns` cells."""
     try:
         for line, cells in records(text, mark):
             if len(cells) != n_columns:
@@ -201,9 +204,10 @@ def explain(text: str, mark: str, n_columns: int) -> TableError:
 
 
 def check_quotes(lines: Iterable[str], mark: str) -> None:
-    """Raise TableError if a quoted cell is never closed, because it would silently contain the rows below it.
+    """Raise TableError if a quoted cell is never closed, because it would contain all rows below it.
 
-    The check appends one line. If the reader does not return that line as a separate record, a quote is still open.
+    The function appends one line to the text. If the reader does not return this line as a separate record, a quote is
+    still open.
     """
     end = "the end"
     last, line, closed = 0, 0, False

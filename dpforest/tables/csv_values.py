@@ -12,7 +12,7 @@ _ITEM = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")\s*(?=;|$)|([^;]*))(?:;|$)', re.DO
 
 
 def written(values: Iterable[object]) -> str:
-    """Return the values in one line; a value that `parsed` would change is written as a JSON string.
+    """Return the values in one line. A value that `parsed` would change is written as a JSON string.
 
     >>> written(["Bonn", "Köln; Deutz", "two\\nlines", 7])
     'Bonn; "Köln; Deutz"; "two\\\\nlines"; 7'
@@ -27,7 +27,7 @@ def _quoted(value: str) -> str:
 
 
 def parsed(text: str) -> tuple[str, ...]:
-    """Return the values of a line from `written` or from a user; empty values without quotes are omitted.
+    """Return the values in a line from `written` or from a user. Empty values without quotes are omitted.
 
     >>> parsed(' Bonn;Ulm ; "a;b";; "open')
     ('Bonn', 'Ulm', 'a;b', '"open')

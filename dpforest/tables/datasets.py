@@ -36,7 +36,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 # A wheel holds the tables in the package; a checkout holds them beside the package.
 DATA = next(folder for folder in (_PACKAGE / "_app" / "data", _PACKAGE.parent / "data") if folder.exists())
 
-# Fletcher and Islam 2017, table 1: number of informative attributes, number of attributes of pure noise.
+# Fletcher and Islam 2017, table 1: number of informative attributes, and number of attributes that are pure noise.
 SYNTHETIC = {
     "SynthA": (5, 0),
     "SynthB": (10, 0),
@@ -71,7 +71,7 @@ class Dataset:
     url, license : str
         Address of the source, and name of the license; empty if the catalog has none.
     n_left_out : int
-        Number of rows that were left out because of missing cells (only to reproduce papers that leave out such rows).
+        Number of rows that were left out because of missing cells; 0 unless ``incomplete="drop"`` (`load_dataset`).
     """
 
     name: str
@@ -113,7 +113,7 @@ def list_datasets() -> dict[str, str]:
 
 
 def readable_names(name: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return words for names of columns and for classes that are codes or abbreviations in a bundled data set.
+    """Return words for those column names and classes of a bundled data set that are codes or abbreviations.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ def readable_names(name: str) -> tuple[dict[str, str], dict[str, str]]:
     Returns
     -------
     columns, classes : dict of str to str
-        Word for each unclear name of a column, and for each unclear class. The words come from the documentation of the
-        data set. The table itself keeps the codes.
+        Word for each such column name, and for each such class, from the documentation of the data set. The table
+        itself keeps the codes.
     """
     entry = catalog()[name]
     return entry.get("column_words", {}), entry.get("class_words", {})
@@ -139,7 +139,7 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
         One of `list_datasets`, or "SynthA" to "SynthG".
     incomplete : {"category", "drop"}
         "category": a missing cell counts as one more value of its attribute. "drop": rows with a missing cell are left
-        out. "drop" is only for reproducing papers, because it makes the choice of rows depend on their contents.
+        out. "drop" is only for reproducing papers, because the contents of a row then decide whether it is kept.
     folder : path
         Folder with a ``catalog.json`` in the form of ``data/catalog.json``, and with the files in this catalog.
 
@@ -201,8 +201,8 @@ def make_synthetic(name: str, n: int = 30_000, seed: int = 0) -> Dataset:
     """Make a synthetic set of Fletcher and Islam (2017), table 1: two balanced classes, all attributes numeric.
 
     The function calls `sklearn.datasets.make_classification` with its defaults except ``n_redundant=0`` (two clusters
-    per class, classes one apart, 1 % of labels flipped). The generated values are unbounded. The public bounds are
-    [-8, 8], about 3.5 standard deviations, and the domain clips values beyond them.
+    per class, classes one apart, 1 % of labels flipped). The generated values are unbounded. The public bounds are -8
+    and 8, about 3.5 standard deviations from 0, and values beyond a bound count as the bound.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Read the dates of a column, each cell by itself, as numbers or categories of attributes that hold parts of dates."""
+"""Read a column of dates, each cell independently, for attributes that hold a part of the date, such as its year."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class DateColumn:
     Parameters
     ----------
     day : int64 array of shape (n,)
-        Proleptic ordinal of each date, `MISSING_DAY` or `NO_DATE`.
+        Ordinal of each date (`datetime.date.toordinal`); `MISSING_DAY` for a missing cell; `NO_DATE` for a cell that is
+        neither.
     first_bad : str
         Text of the first cell that is no date; empty if there is none.
     """
@@ -41,7 +42,7 @@ class DateColumn:
         return int((self.day == NO_DATE).sum())
 
     def values(self, part: DatePart) -> np.ndarray:
-        """Return the part of each date as a whole number, float64 (n,), NaN without a date. Monday is 0."""
+        """Return a part of each date as a whole number, float64 (n,); NaN without a date. A weekday is 0 on Monday."""
         known = self.day > 0
         day = np.where(known, self.day, _EPOCH)
         days = (day - _EPOCH).astype("datetime64[D]")
@@ -56,7 +57,7 @@ class DateColumn:
         return np.where(known, values, np.nan)
 
     def note(self, feature: Feature, out_of_domain: OutOfDomainCells | None) -> int:
-        """Count the cells that are no dates, or raise a DomainError if nothing counts them. Return their number."""
+        """Return the number of cells that are no dates, and add it to `out_of_domain`, or else raise DomainError."""
         if self.n_bad and out_of_domain is None:
             assert feature.date is not None
             raise DomainError(
@@ -72,8 +73,8 @@ class DateColumn:
 def dates_of(column: Any, date_format: str) -> DateColumn:
     """Return the dates of a column of texts, dates, timestamps or numbers such as 20240131.
 
-    The date of a cell depends only on the text of the cell. The text of a timestamp begins with its date, in the time
-    zone of the timestamp.
+    The date of a cell depends only on the text of the cell. The text of a timestamp begins with the date in the time
+    zone of this timestamp.
     """
     if isinstance(column.dtype, np.dtype) and column.dtype.kind == "M":
         return _of_timestamps(np.asarray(column))
@@ -86,7 +87,7 @@ def dates_of(column: Any, date_format: str) -> DateColumn:
 
 
 def _of_timestamps(column: np.ndarray) -> DateColumn:
-    """Return the dates of a column of numpy's type for dates. A day that a text cannot state is no date."""
+    """Return the dates of a numpy array of timestamps. A day outside of the years 1 to 9999 is no date."""
     days = column.astype("datetime64[D]")
     day = days.astype(np.int64)
     is_known = (day >= 1 - _EPOCH) & (day <= date.max.toordinal() - _EPOCH)
@@ -96,7 +97,7 @@ def _of_timestamps(column: np.ndarray) -> DateColumn:
 
 
 def date_places(feature: Feature, dates: DateColumn, otherwise: int) -> np.ndarray:
-    """Return the index of each cell's category; -1 without a date, `otherwise` if the category is not listed."""
+    """Return the index of the category of each cell; -1 without a date, `otherwise` if the category is not listed."""
     assert feature.date is not None
     values = dates.values(feature.date)
     known = ~np.isnan(values)
@@ -128,25 +129,26 @@ def date_attributes(
     date_format : str
         One of `dpforest.tables.dates.DATE_FORMATS`, such as "DD.MM.YYYY".
     parts : sequence of {"year", "month", "weekday", "days"}
-        Each part becomes one attribute, which is called "admitted (year)" for a column "admitted". Months and weekdays
-        are categories.
+        Each part becomes one attribute. For a column "admitted" and the part "year", its name is "admitted (year)".
+        Months and weekdays are categories.
     first, last : str
-        Public dates in the ISO form between which all dates lie. Years have these bounds, and days are counted since
-        `first`.
+        Public first and last date, such as "2020-01-31", between which all dates lie. They bound the years, and days
+        are counted since `first`.
     missing : {"category", "refuse"}
         Rule for missing cells and for cells that are not dates, as in `Feature`.
     source, source_note : str
-        Source of the format and the bounds, as in `Feature`. Months and weekdays need no other source.
+        Source of the format and the bounds, as in `Feature`. It also covers the categories of months and weekdays.
 
     Returns
     -------
     tuple of Feature
-        One attribute for each part, in this order.
+        One attribute for each part, in the order of `parts`.
 
     Raises
     ------
     DomainError
-        If a format or part is unknown, or if the dates are not in the ISO form and in order.
+        If a format or part is unknown, if `first` or `last` is not written as "2020-01-31", or if `first` is not before
+        `last`.
 
     Examples
     --------
@@ -161,7 +163,7 @@ def date_attributes(
         raise DomainError(f"The dates in {column!r} need a first and a later last date such as 2020-01-31.")
     low, high = ends[0], ends[1]
     values: dict[str, dict[str, Any]] = {
-        # A range of one year needs two different bounds.
+        # If all dates lie in one year, the next year is the upper bound, because bounds must differ.
         YEAR: {"kind": "numeric", "low": low.year, "high": max(high.year, low.year + 1), "integer": True},
         MONTH: {"kind": "categorical", "categories": MONTHS},
         WEEKDAY: {"kind": "categorical", "categories": WEEKDAYS},

@@ -1,7 +1,7 @@
-"""Declared formats of dates, and the parts of a date that an attribute can hold: year, month, weekday, days.
+"""Formats of dates that a schema can declare, and the parts of a date that an attribute can hold.
 
-The format is public and the same for all cells of a column, so the date of a cell depends on nothing but the text of
-the cell. Nothing guesses the order of day and month. Years have four digits.
+The format is public and the same for all cells of a column, so the date of a cell depends only on the text of this
+cell. The code never guesses the order of day and month. Years have four digits.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _NAME: Final = (
 )
 _YEAR, _MONTH, _DAY = "(?P<year>[0-9]{4})", "(?P<month>[0-9]{1,2})", "(?P<day>[0-9]{1,2})"
 _HOUR, _SIXTY = "(?:[01]?[0-9]|2[0-3])", "[0-5][0-9]"
-# The time of day is ignored, and so is its time zone: the date is the one that is written in the cell. numpy writes up
-# to 18 decimals of a second.
+# A time of day and a time zone are ignored, so the result is the date that is written in the cell. numpy writes up to
+# 18 decimals of a second.
 _TIME: Final = (
     rf"(?:[T ] *{_HOUR}(?::{_SIXTY}(?::{_SIXTY}(?:[.,][0-9]{{1,18}})?)?)?(?: ?[ap]\.?m\.?)?"
     r"(?: ?(?:Z|UTC|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?))?)?"
 )
-_DATE_FORMATS: Final = {  # pattern of each format, in the order in which a list of choices shows them
+_DATE_FORMATS: Final = {  # pattern of each format, in the order in which the app lists the formats
     ISO: f"{_YEAR}-{_MONTH}-{_DAY}",
     "DD.MM.YYYY": rf"{_DAY}\.{_MONTH}\.{_YEAR}",
     "DD/MM/YYYY": f"{_DAY}/{_MONTH}/{_YEAR}",
@@ -44,7 +44,7 @@ _DATE_FORMATS: Final = {  # pattern of each format, in the order in which a list
     "YYYY.MM.DD": rf"{_YEAR}\.{_MONTH}\.{_DAY}",
     "DD Mon YYYY": f"{_DAY}[- ]{_NAME}[- ]{_YEAR}",
     "Mon DD, YYYY": f"{_NAME} {_DAY},? {_YEAR}",
-    # A message of a hospital's computer has the time right after the date, as in 202401311030.
+    # Hospital systems write the time right after the date, as in 202401311030.
     COMPACT: f"(?P<year>[0-9]{{4}})(?P<month>[0-9]{{2}})(?P<day>[0-9]{{2}})"
     f"(?:T?(?:[01][0-9]|2[0-3]){_SIXTY}(?:{_SIXTY})?)?",
 }
@@ -58,10 +58,10 @@ _WRITTEN_BY_PROGRAMS: Final = re.compile(
 
 
 def date_of(text: str, date_format: str) -> date | None:
-    """Return the date that a trimmed text states in a format or in the ISO form, or None.
+    """Return the date that a trimmed text states in the given format or in the ISO form (YYYY-MM-DD), or None.
 
-    Programs write a date of a data frame in the ISO form, which has four digits before the first hyphen. No listed
-    format has another meaning for such a text, so it is read under every format.
+    Programs write dates of data frames in the ISO form, with four digits before the first hyphen. No format gives such
+    a text another meaning, so the ISO form is accepted with every format.
 
     >>> date_of("31.01.2024 23:30", "DD.MM.YYYY"), date_of("2024-01-31", "DD.MM.YYYY")
     (datetime.date(2024, 1, 31), datetime.date(2024, 1, 31))
@@ -83,7 +83,7 @@ def _date(match: re.Match[str]) -> date | None:
     month = groups.get("month") or _NAMES.index(groups["name"][:3].lower()) + 1
     try:
         return date(int(groups["year"]), int(month), int(groups["day"]))
-    except ValueError:  # the calendar has no such day
+    except ValueError:  # the calendar has no such day, such as February 30
         return None
 
 
@@ -97,18 +97,19 @@ class DatePart:
         Name of the column with the dates. Several attributes can hold parts of the dates of one column.
     format : str
         One of `DATE_FORMATS`, such as "DD.MM.YYYY" or "MM/DD/YYYY". A day or month may have one digit, except in
-        "YYYYMMDD". A time of day may follow, and is ignored. A date in the ISO form, as programs write it, is read
-        under every format.
+        "YYYYMMDD". A time of day may follow, and is ignored. A date in the ISO form, such as 2024-01-31, is accepted
+        with every format.
     part : {"year", "month", "weekday", "days"}
-        "year" and "month" are numbers, or categories "2024" and "1" to "12". "weekday" is one of the categories
-        "Monday" to "Sunday". "days" is the number of days since the date in `since`.
+        A "year" is a number such as 2024, or a category "2024". A "month" is a number from 1 to 12, or a category "1"
+        to "12". A "weekday" is a category "Monday" to "Sunday". "days" is the number of days since the date in `since`.
     since : str, optional
         Public date in the ISO form, for the part "days".
 
     Raises
     ------
     DomainError
-        If a format or a part is unknown, or if `since` is absent or superfluous.
+        If a format or a part is unknown, if `since` is absent for the part "days", or if `since` is given for another
+        part.
 
     Examples
     --------
@@ -143,7 +144,7 @@ class DatePart:
 
     @property
     def first_day(self) -> int:
-        """Proleptic ordinal of the date in `since`, for the part "days"."""
+        """Ordinal (`datetime.date.toordinal`) of the date in `since`, for the part "days"."""
         day = date_of(self.since, ISO)
         assert day is not None
         return day.toordinal()
@@ -152,7 +153,7 @@ class DatePart:
         return f"the number of days since {self.since}" if self.part == DAYS else f"the {self.part}"
 
     def fault(self, kind: str, categories: tuple[str, ...]) -> str:
-        """Return the end of a sentence on why an attribute of this kind cannot hold this part; empty if it can."""
+        """Return the end of a sentence: why an attribute of this kind cannot hold this part; empty if it can."""
         if kind == "numeric":
             return "is a weekday, which is a category; make it categorical" if self.part == WEEKDAY else ""
         if self.part == DAYS:

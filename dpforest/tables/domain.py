@@ -29,8 +29,8 @@ from dpforest.tables.units import MOST_ROWS, UNIT_WEIGHT
 
 __all__ = ["Domain", "DomainError", "Feature", "PrivacyLeakWarning"]
 
-# The rule by which a fit reads every table, and facts that only the data holder can know. Every certificate states
-# both.
+# Every certificate states the rule by which a fit reads a table (READ_BY_RULE), and facts that only the data holder can
+# know (HANDED_OVER).
 READ_BY_RULE: Final = (
     "Each cell is read by itself: a number beyond its bounds counts as the bound, and what does not fit counts as "
     "missing or, where none are expected, as the lower bound or the first category; a row whose label is not listed is "
@@ -51,30 +51,29 @@ class Domain:
     features : tuple of Feature
         The attributes, in the order of the columns of an encoded table.
     classes : tuple
-        The labels, as texts or numbers that match the labels of a table by their text. Empty for a table without
-        labels.
+        The possible labels, as texts or numbers. A label of a table is a class if both have the same text. Empty for a
+        table without labels.
     label : str
         Name of the label column.
     classes_source : {"documented", "asserted", "data"}
         Source of the classes, as `Feature.source`.
     classes_note : str
-        Note on this source, as `Feature.source_note`.
+        Note on the source of the classes, as `Feature.source_note`.
     reading : CsvFormat or str
-        Public facts about the form of the rows, which the certificate states: the format with which `read_table` reads
-        a CSV file, such as `CsvTable.reading`, or a clause in words. A text that equals the `str` of a `CsvFormat` is
-        replaced by that format.
+        How the rows are written, which the certificate states: the format with which `read_table` reads a CSV file, or
+        a clause in words. If the clause equals the `str` of a `CsvFormat`, it is replaced by this format.
     reading_source, reading_note : str
-        Source of `reading` and note on it, as `Feature.source` and `Feature.source_note`. A reading without a source
-        counts as read from the rows.
+        Source of `reading` and note on this source, as `Feature.source` and `Feature.source_note`. Without a source,
+        `reading` counts as read from the rows.
     columns_source, columns_note : str
-        Source of the choice of columns, and note on it. Empty: the author of this domain chose the columns without
-        looking at rows.
+        Source of the choice of columns, and note on this source. If empty, the author of the domain chose the columns
+        without looking at rows.
     unit : str or None
-        Name of a column of identifiers, from which no forest learns. All rows with the same identifier belong to one
-        person, and a person is the unit of privacy. None: each row is a person.
+        Name of a column of identifiers, which is not an attribute. All rows with the same identifier belong to one
+        person, and a person is the unit of privacy. If None, each row is a person.
     class_spellings : dict or tuple of pairs
-        Text of the listed class of each spelling, as in ``{"YES": "yes"}``. If there are spellings, spaces around a
-        label are ignored. The spellings have the same source as the classes.
+        For each further spelling of a class, the text of this class, as in ``{"YES": "yes"}``. If there are spellings,
+        spaces around a label are ignored. The spellings have the same source as the classes.
 
     Raises
     ------
@@ -141,14 +140,14 @@ class Domain:
         object.__setattr__(self, "class_spellings", checked_spellings(self.class_spellings, texts, what))
         for spelling, _ in self.class_spellings:
             check_text(spelling, "a spelling of a class")
-        _ = self._grid  # computed now, so that a pickle does not reveal whether rows were read
+        _ = self._grid  # computed now, so that a pickle is the same before and after a fit
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
-        """Return the domain itself, because a domain is immutable and thousands of clones of an estimator share it."""
+        """Return the domain itself: it is immutable, and thousands of clones of an estimator can share it."""
         return self
 
     def _check_dates(self) -> None:
-        """Raise DomainError if one column is read in two ways."""
+        """Raise DomainError if two attributes read one column with different date formats."""
         rules: dict[str, str | None] = {}
         for feature in self.features:
             rule = None if feature.date is None else feature.date.format
@@ -196,7 +195,7 @@ class Domain:
 
     @property
     def source_columns(self) -> tuple[str, ...]:
-        """Names of the columns that attributes are read from: their names, or the columns of their dates."""
+        """Names of the columns that attributes are read from: the column of an attribute's date, or else its name."""
         return encoding.source_columns(self.features)
 
     @property
@@ -206,7 +205,7 @@ class Domain:
 
     @property
     def count_unit(self) -> int:
-        """Largest amount that one row adds to a count, which is 1. With a unit: that one person adds, which is 1024."""
+        """Largest amount that one row adds to a count, 1; with a unit, largest amount that one person adds, 1024."""
         return 1 if self.unit is None else UNIT_WEIGHT
 
     @property
@@ -219,7 +218,7 @@ class Domain:
 
     @property
     def class_array(self) -> np.ndarray:
-        """Classes with the type of predicted labels, (n_classes,): objects if texts and numbers are mixed."""
+        """Classes as an array of the type of predicted labels, (n_classes,): objects if there are texts and numbers."""
         are_mixed = len({isinstance(label, str) for label in self.classes}) > 1
         return np.array(self.classes, dtype=object if are_mixed else None)
 
@@ -241,9 +240,8 @@ class Domain:
     def encode(self, X: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
         """Encode a table, or a block of its rows, as codes.
 
-        The code of a cell depends on that cell and on this domain, never on other cells or on the type of the column:
-        1, 1.0, "1" and "01" have the same code. So a block of rows has the same codes alone and within its table, and
-        one more row changes no other row's codes.
+        The code of a cell depends on this cell and on the domain, never on other cells or on the type of the column: 1,
+        1.0, "1" and "01" have the same code. So a row has the same codes alone and in any table.
 
         Parameters
         ----------
@@ -251,8 +249,8 @@ class Domain:
             A DataFrame is read by column name (further columns are ignored), an array by position. If attributes are
             parts of dates, the columns of an array are those of `source_columns`.
         out_of_domain : OutOfDomainCells, optional
-            If given, the public rule reads every cell, as in a fit, and `out_of_domain` counts the cells outside of the
-            domain (`dpforest.tables.rows`).
+            If given, it counts the cells outside of the domain, which are read by the public rule of a fit and raise no
+            error (`dpforest.tables.rows`).
 
         Returns
         -------
@@ -263,7 +261,7 @@ class Domain:
         ------
         DomainError
             If a column is absent or holds dates. Without `out_of_domain`, also if a numeric column contains infinity or
-            texts, or if a feature refuses missing cells and its column has missing cells.
+            texts that are not numbers, or if a column has missing cells that its `Feature.missing` refuses.
         """
         return encoding.encode(self.features, self._grid, X, out_of_domain)
 
@@ -310,7 +308,7 @@ class Domain:
         return sentences
 
     def assumptions(self) -> list[str]:
-        """Return a sentence for each source of the public schema, and the rules by which a fit reads rows."""
+        """Return sentences on the sources of the public schema, and on the rules by which a fit reads rows."""
         groups: dict[tuple[str, str], list[str]] = {}
         for feature in self.features:
             groups.setdefault((feature.source, feature.source_note), []).append(repr(feature.name))
@@ -416,7 +414,7 @@ class Domain:
 
     @classmethod
     def from_catalog(cls, entry: dict[str, Any]) -> Domain:
-        """Build the domain of one entry of ``data/catalog.json`` (its attributes and label values)."""
+        """Build a domain from the attributes and label values of an entry of ``data/catalog.json``."""
         classes_source, classes_note = _source(entry.get("label_source", "documented"), entry.get("label_note"), entry)
         return cls(
             tuple(_cataloged(attribute, entry) for attribute in entry["attributes"]),
@@ -428,9 +426,10 @@ class Domain:
 
     @classmethod
     def infer(cls, X: Any, y: Any = None, label: str = "") -> Domain:
-        """Read bounds, categories and classes from the data: every part of the schema is marked as a leak.
+        """Read bounds, categories and classes from the data, and mark every part of the schema as a leak.
 
-        Missing cells of an attribute get a separate code; a constant column gets a range that contains its value.
+        If an attribute has missing cells, they get a separate code. A constant column gets a range that contains its
+        value.
 
         Parameters
         ----------
@@ -465,7 +464,7 @@ def unit_sentence(unit: str) -> str:
 
 
 def _unit_of(entry: dict[str, Any]) -> str | None:
-    """Return the name of the unit's column in a file, None without one."""
+    """Return the name of the unit's column from the dictionary of a domain; None if it has no unit."""
     unit = entry.get("unit")
     if unit is None:
         return None
@@ -496,12 +495,12 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def _origin(source: str, note: str) -> str:
-    """Describe the source of a part of a schema, for readers of the certificate other than the curator."""
+    """Describe the source of a part of a schema, for readers of the certificate."""
     return f"documented: {note.rstrip('.')}" if source == "documented" else f"asserted by the curator: “{note}”"
 
 
 def _source(word: str, note: str | None, entry: dict[str, Any]) -> tuple[str, str]:
-    """Return the source and the note for a catalog's word. A range with one documented bound counts as a leak."""
+    """Return source and note for a source word of a catalog. Bounds of which one is undocumented count as a leak."""
     if word in ("documented", "physical"):
         where = note or entry.get("documentation") or entry.get("uci_url")
         if not where:
@@ -517,7 +516,7 @@ def _cataloged(attribute: dict[str, Any], entry: dict[str, Any]) -> Feature:
     source, note = _source(attribute["domain_source"], attribute.get("domain_note"), entry)
     low, high = attribute.get("low"), attribute.get("high")
     if low is not None and low == high:
-        high = low + 1  # a constant attribute; its only value is the lower bound
+        high = low + 1  # a constant attribute, whose only value is the lower bound
     return Feature(
         attribute["name"],
         attribute["kind"],

@@ -1,9 +1,9 @@
 """Encode a table by its public domain: each cell becomes an unsigned 16-bit integer.
 
-The code of a cell depends on this cell (`cells`) and on the domain, never on another cell: adding or removing a row
-must not change the codes of other rows. So no function of this module lets numpy or pandas choose a common type for
-cells. If the caller's array already has a common type, `cells` reads the original values as far as the array preserves
-them (docs/PRIVACY.md).
+The code of a cell depends on this cell and on the domain, never on another cell, because adding or removing a row must
+not change the codes of other rows. So no function of this module lets numpy or pandas choose a common type for several
+cells. If the caller's array already has a common type, the module `cells` recovers the meaning of each cell as far as
+the array preserves it (docs/PRIVACY.md).
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 from dpforest.tables.reading_rules import Spellings
 from dpforest.tables.scale import MANTISSA, ONE_BITS, Scale
 
-REFUSED: Final = -1  # value in Grid.missing_code: a missing cell is an error
+REFUSED: Final = -1  # in Grid.missing_code: missing cells are refused
 UNLISTED_PLACE: Final = -2
-_TABLE_SPAN = 1 << 20  # widest range of integer labels that a lookup table covers
-_EXACT = 1 << 53  # whole numbers up to this one are exact floats
+_TABLE_SPAN = 1 << 20  # widest range of integer labels for which `_labels` uses a lookup table
+_EXACT = 1 << 53  # whole numbers up to this number are exact as floats
 
 
 class Grid(NamedTuple):
-    """The numeric features of a domain as arrays for the kernel, which skips entries of categorical features."""
+    """Arrays about the features of a domain, for the kernel, which uses only the entries of numeric features."""
 
     scale: np.ndarray  # (m, 8): one `Scale` per row
-    span: np.ndarray  # number of codes of known values
+    span: np.ndarray  # number of codes for cells that are not missing
     first: np.ndarray
     missing_code: np.ndarray
 
 
 def grid(features: Sequence[Feature]) -> Grid:
-    """Return scales, spans, first codes and codes of missing cells as arrays."""
+    """Return the arrays of `Grid` for the features of a domain."""
     m = len(features)
     made = Grid(np.ones((m, len(Scale._fields))), np.ones(m), np.zeros(m, np.int64), np.zeros(m, np.int64))
     for j, feature in enumerate(features):
@@ -54,7 +54,7 @@ def grid(features: Sequence[Feature]) -> Grid:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _encode_numbers(X, start, scale, span, first, missing_code, out):
-    """Write the codes of X[:, k] to out[:, start + k]; return counts of infinite cells and of refused missing cells."""
+    """Write the codes of X[:, k] to out[:, start + k]; return the numbers of infinite and of refused missing cells."""
     n_infinite = 0
     n_refused = 0
     for i in range(X.shape[0]):
@@ -82,7 +82,7 @@ def _encode_numbers(X, start, scale, span, first, missing_code, out):
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _log(t, reach, octaves):
-    """Return the value of `scale.log_share`, which is 0 at 0 and 1 at 1."""
+    """Return the result of `scale.log_share`, in a form that numba compiles."""
     return (np.float64(1.0 + reach * t).view(np.int64) - ONE_BITS) / MANTISSA / octaves
 
 
@@ -91,8 +91,8 @@ def encode(
 ) -> np.ndarray:
     """Return the codes of a table, uint16 (n, m) in C order; see `Domain.encode`.
 
-    A cell outside of the domain raises a DomainError. If `out_of_domain` is given, the public rule reads such a cell
-    instead, and `out_of_domain` counts it.
+    A cell outside of the domain raises a DomainError. But if `out_of_domain` is given, it counts this cell, and the
+    public rule of a fit reads the cell.
     """
     if isinstance(X, pd.DataFrame):
         columns = positions(features, X)
@@ -150,12 +150,12 @@ def _encode_block(
     out_of_domain: OutOfDomainCells | None,
     n_strange: int = 0,
 ) -> None:
-    """Write the codes of a block of numbers. `n_strange` of the NaNs stand for cells that are not numbers."""
+    """Write the codes of a block of numbers, where `n_strange` of the NaNs stand for cells that are not numbers."""
     if X.dtype not in (np.float64, np.float32):
-        with np.errstate(over="ignore"):  # numpy warns when a long double beyond all doubles becomes infinite
+        with np.errstate(over="ignore"):  # numpy warns if a long double is too large for a float64
             X = X.astype(np.float64)
     X = X.view()
-    X.flags.writeable = False  # so that writable and read-only tables share one compiled version
+    X.flags.writeable = False  # numba would compile the kernel again for writable arrays
     n_infinite, n_refused = _encode_numbers(X, start, *grid, out)
     if n_infinite or n_refused:
         for feature, column in zip(features[start:], X.T, strict=False):
@@ -190,7 +190,7 @@ def _refused(feature: Feature, n: int) -> str:
 
 
 def positions(features: Sequence[Feature], table: pd.DataFrame) -> list[int]:
-    """Return the position of each feature in a table; other columns are ignored."""
+    """Return the position of each feature's column in a table, which may have further columns."""
     where: dict[str, int] = {}
     twice = set()
     for position, name in enumerate(table.columns):
@@ -208,7 +208,7 @@ def positions(features: Sequence[Feature], table: pd.DataFrame) -> list[int]:
 
 
 def source_columns(features: Sequence[Feature]) -> tuple[str, ...]:
-    """Return the names of the columns that the features are read from, each one once."""
+    """Return the names of the columns that the features are read from, each name once."""
     return tuple(dict.fromkeys(feature.column for feature in features))
 
 
@@ -257,7 +257,7 @@ def _codes_of_places(
     unlisted_texts: Callable[[], list[str]],
     n_strange: int = 0,
 ) -> np.ndarray:
-    """Return codes from indices of categories. `n_strange` of the missing cells have already been counted."""
+    """Return the codes of categories from their indices, where `n_strange` of the missing cells were counted before."""
     n = len(feature.categories)
     other = {"category": n, "refuse": REFUSED}.get(feature.missing, REFUSED)
     if feature.missing == "value":

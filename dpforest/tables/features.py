@@ -17,7 +17,7 @@ from dpforest.tables.scale import SCALES, Scale, least_with, position, scale_of
 KINDS = ("numeric", "categorical")
 SOURCES = ("documented", "asserted", "data")
 MISSING = ("category", "value", "refuse")
-MISSING_IN_FILES: Final = {"category": "own"}  # released files call this rule "own"
+MISSING_IN_FILES: Final = {"category": "own"}  # word for this rule in released files
 OTHER = "(missing or other)"
 
 
@@ -26,23 +26,23 @@ class PrivacyLeakWarning(UserWarning):
 
 
 def text(value: object) -> str:
-    """Return the text by which a value matches a category or a class: 1, 1.0 and "1" are the same.
+    """Return the text by which a value is compared with a category or a class: 1, 1.0 and "1" have the same text.
 
     >>> text(1), text(1.0), text("1"), text(0.5), text(True)
     ('1', '1', '1', '0.5', 'True')
     """
     if isinstance(value, str):
-        return str.__str__(value)  # pandas also has this text for a member of an enumeration of texts
+        return str.__str__(value)  # for a member of an enumeration of texts, its value, as in pandas
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     try:
         if isinstance(value, (float, np.floating)) and value.is_integer():
             return str(int(value))
-        for kind in (int, float):  # a member of an enumeration of numbers is written as its number
+        for kind in (int, float):  # for a member of an enumeration of numbers, the text of its number
             if isinstance(value, kind):
                 return kind.__repr__(value)
         return str(value)
-    # Thousands of digits or a foreign object can raise any error; then the text is the name of the type.
+    # An int of thousands of digits or an unknown object may raise any error. Then the text is the name of the type.
     except Exception:
         return f"({type(value).__name__})"
 
@@ -67,7 +67,7 @@ def check_text(value: str, what: str) -> None:
 
 
 def because(note: str) -> str:
-    """Return a note after a colon, or nothing for an empty note."""
+    """Return a note with a colon before it, or an empty text if the note is empty."""
     return f": {note}" if note else ""
 
 
@@ -84,8 +84,8 @@ def plural(n: int, one: str, many: str = "") -> str:
 class Feature:
     """The public domain of one attribute.
 
-    A numeric value is encoded as one of 65,536 codes between `low` and `high`; values outside are clipped.
-    A categorical value is encoded as its index in `categories`.
+    A number is encoded as one of 65,536 codes between `low` and `high`. A number beyond a bound is clipped: it has the
+    code of the bound. A category is encoded as its index in `categories`.
 
     Parameters
     ----------
@@ -95,42 +95,46 @@ class Feature:
     low, high : float
         Bounds of a numeric attribute, finite, ``low < high``.
     integer : bool
-        Whether only whole numbers occur; used to display thresholds.
+        Whether only whole numbers occur. It affects how thresholds are displayed, and the scale of a narrow range.
     categories : tuple of str
-        Values of a categorical attribute. A number in a table matches by its text: 1.0 and 1 both match "1".
+        Values of a categorical attribute. A number in a table is compared by its text, so 1.0 and 1 are the category
+        "1".
     source : {"documented", "asserted", "data"}
-        Source of bounds or categories. "data" is a leak: the forest is not certified.
+        Source of the bounds or categories. If it is "data", private values leak, and the forest is not certified.
     source_note : str
         For "documented", the document that states the values; for "asserted", the words of the user; for "data", the
         values that were read.
     missing : {"category", "value", "refuse"}
         "category": missing cells have a separate code. "value": missing cells are read as the public `missing_value`.
-        "refuse": no missing cells are expected, and `Domain.encode` raises an error for a missing cell. A fit reads a
-        missing cell as the lower bound or the first category instead, because an error of a fit would reveal a row
-        (`dpforest.tables.rows`).
+        "refuse": no missing cells are expected, and `Domain.encode` raises an error for a missing cell. But a fit
+        raises no error, because the error would reveal a row: it reads a missing cell as the lower bound or the first
+        category (`dpforest.tables.rows`).
     missing_value : float or str, optional
         Public replacement, for ``missing="value"``.
     type_source, type_note : str
-        As `source` and `source_note`, for `kind` and `integer`. Empty: `source` is also the source of these two.
+        Source of `kind` and `integer`, and note on this source. If empty, `source` is also the source of `kind` and
+        `integer`.
     missing_source, missing_note : str
-        The same for `missing` and `missing_value`.
+        Source of `missing` and `missing_value`, and note on this source. If empty, `source` is also the source of these
+        two parameters.
     scale : {"auto", "linear", "log"}
         How codes, and so thresholds, are spread over the range of a numeric attribute. "linear": evenly. "log": evenly
-        over 20 octaves, which go down to `low`, or to 0 from either side if the range has both signs. "auto": by the
-        mean of these two scales, which separates rows even if honest bounds are wide (`dpforest.tables.scale`).
+        over 20 octaves, which become narrower toward `low`, or toward 0 if the range has both signs. "auto": by the
+        mean of "linear" and "log", which separates rows even if the bounds are much wider than the values
+        (`dpforest.tables.scale`).
     missing_words : tuple of str
         Words such as "k.A." or "<5" that mean a missing cell of a numeric attribute. Case and surrounding spaces are
-        ignored. A word that is a number, such as "999", is compared by its value. The words have the same source as
-        `missing`.
+        ignored. A word that is a number, such as "999", means every cell with this value. The words have the same
+        source as `missing`.
     signs : tuple of str
         Signs such as "%" or "€" that may stand before or after a number and are ignored: "12 %" is 12. The signs have
         the same source as `kind`.
     spellings : dict or tuple of pairs
-        Listed category of each spelling, as in ``{"YES": "yes"}``. If there are spellings, spaces around a cell are
-        ignored. The spellings have the same source as `categories`.
+        For each further spelling of a category, this category, as in ``{"YES": "yes"}``. If there are spellings, spaces
+        around a cell are ignored. The spellings have the same source as `categories`.
     date : DatePart, optional
-        Rule that reads the attribute as a part of a date in the column ``date.column``. A cell that is not a date
-        counts as missing. The rule has the same source as `kind`.
+        If given, the attribute is a part of a date in the column ``date.column``. A cell that is not a date counts as
+        missing. The source of `kind` is also the source of `date`.
 
     Raises
     ------
@@ -267,12 +271,12 @@ class Feature:
 
     @property
     def column(self) -> str:
-        """Name of the column that the attribute is read from: the column of its date, or its name."""
+        """Name of the column that the attribute is read from: the column of its date, or else its name."""
         return self.name if self.date is None else self.date.column
 
     @property
     def has_reading_rules(self) -> bool:
-        """Whether a reading rule applies to the cells, beyond the rule for all numbers or categories."""
+        """Whether the attribute has a reading rule: words, signs, spellings or a date."""
         return bool(self.missing_words or self.signs or self.spellings or self.date)
 
     @property
@@ -282,7 +286,7 @@ class Feature:
 
     @property
     def first_code(self) -> int:
-        """First code S of a known value; all codes below it mean "missing"."""
+        """First code S of a value; all codes below S mean "missing"."""
         return MISSING_STRIP if self.kind == "numeric" and self.missing == "category" else 0
 
     @property
@@ -301,8 +305,8 @@ class Feature:
         Returns
         -------
         int
-            Index of the category. For a number at position p from 0 to 1 between the bounds: S + floor(p (65,536 - S)),
-            where S is `first_code`.
+            Index of the category. For a number, let p be its position between the bounds, from 0 to 1, and let S be
+            `first_code`. The code is S + floor(p (65,536 - S)), but at most 65,535.
         """
         if self.kind == "categorical":
             return self.categories.index(text(value))
@@ -310,7 +314,7 @@ class Feature:
         return self.first_code + min(math.floor(position(self.scale_numbers, float(value)) * span), span - 1)
 
     def threshold_value(self, t: int) -> float:
-        """Return the value v for which ``code > t`` means "at least v"; -inf if it means "not missing"."""
+        """Return the value v for which ``code > t`` means "at least v"; -inf if ``code > t`` means "not missing"."""
         if t < self.first_code:
             return -math.inf
         span, steps = N_CODES - self.first_code, t + 1 - self.first_code
@@ -356,7 +360,7 @@ class Feature:
             "spellings": [list(pair) for pair in self.spellings],
             "date": None if self.date is None else self.date.to_dict(),
         }
-        for rule, value in rules.items():  # earlier versions, which have no such rules, can read a file without rules
+        for rule, value in rules.items():  # earlier versions can read a file if it names no reading rules
             del entry[rule]
             if value:
                 entry[rule] = value
@@ -364,7 +368,7 @@ class Feature:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Feature:
-        """Return the feature that `to_dict` wrote. An entry of an earlier version has no scale; its scale is linear."""
+        """Return the feature that `to_dict` wrote. If an entry of an earlier version has no scale, it is linear."""
         rules = {word: rule for rule, word in MISSING_IN_FILES.items()}
         known = {"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))}
         if "missing" in entry:

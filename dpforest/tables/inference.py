@@ -1,4 +1,4 @@
-"""Infer a schema from the data. Every inferred part is a privacy leak, and is marked as read from the data."""
+"""Infer a schema from the data, and mark every part as read from the data, because it leaks private values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def infer_features(X: Any, leave_out: str = "") -> tuple[Feature, ...]:
 
 
 def infer_classes(y: Any, label: str = "") -> tuple[Any, ...]:
-    """Return the distinct known labels in order: numbers by size, then texts in alphabetical order."""
+    """Return the distinct labels that are not missing: numbers by size, then texts in alphabetical order."""
     codes, values = factorize(y if isinstance(y, pd.Series) else as_array(y))
     n_rows = np.bincount(codes[codes >= 0], minlength=len(values))
     classes = [value for value, n in zip(values, n_rows, strict=True) if n]
@@ -61,7 +61,7 @@ def _infer(name: str, column: pd.Series) -> Feature:
 
 
 def _ranges(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each column the lowest and highest value, whether all are whole, and whether some are missing."""
+    """Return for each column the lowest and highest value, whether all values are whole, and whether any is missing."""
     m = X.shape[1]
     low, high = np.full(m, np.inf), np.full(m, -np.inf)
     whole, missing = np.ones(m, dtype=bool), np.zeros(m, dtype=bool)
@@ -88,7 +88,7 @@ def _numeric(name: str, low: float, high: float, whole: bool, missing: bool) -> 
         raise DomainError(
             f"{name!r} contains infinity; replace it by a number, leave the cell empty, or leave the column out."
         )
-    if low == high:  # a constant column; use half of the value if adding 1 would not change it
+    if low == high:  # a constant column; adding 1 to a large float would not change it
         low, high = (low, low + 1) if abs(low) < 2**52 else sorted((low, low / 2))
     return Feature(name, "numeric", low, high, whole, missing="category" if missing else "refuse", **_READ_FROM_DATA)
 
@@ -103,5 +103,5 @@ def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
     return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy, **_READ_FROM_DATA)
 
 
-# The other sources of a feature are "data" by default.
+# The default of `Feature.source` is "data".
 _READ_FROM_DATA: Final[Any] = {"type_source": "data", "missing_source": "data"}

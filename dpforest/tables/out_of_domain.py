@@ -1,4 +1,4 @@
-"""Counts of cells and labels outside of their domain. A public rule reads such cells, and a warning reports them."""
+"""Counts of cells and labels outside of their domain, which a public rule reads and a warning reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpforest.tables.features import plural
 
 
 class OutOfDomain(Enum):
-    """Kinds of cells and labels outside of their domain. Most of their values end a sentence of the warning."""
+    """Kinds of cells and labels outside of their domain. Each value is a part of a sentence in the warning."""
 
     MISSING = "missing although none are expected; {they} read as its lower bound or first category"
     UNLISTED = "not listed although all are expected to be; {they} read as its first category"
@@ -25,13 +25,13 @@ class OutOfDomain(Enum):
 
 
 class OutOfDomainWarning(UserWarning):
-    """Cells or labels outside of their domain were read by the public rule. Only the curator may see this warning."""
+    """Warns that the public rule read cells or labels outside of their domain. For the curator only."""
 
 
 class OutOfDomainCells:
-    """Counts of cells and labels outside of their domain, by attribute and kind. `add` is thread-safe.
+    """Counts of cells and labels outside of their domain, by attribute and kind. Threads may call `add`.
 
-    The counts depend on rows, so only a warning reports them; a fitted forest never holds them.
+    The counts depend on rows. So only a warning to the curator reports them, and a fitted forest never holds them.
 
     Examples
     --------
@@ -61,11 +61,11 @@ class OutOfDomainCells:
         return [_sentence(name, kind, n) for (name, kind), n in counts if n]
 
     def warn(self) -> None:
-        """Show the curator one warning, at the line of the first caller outside this package.
+        """Show the curator one warning, which names the line of the first caller outside of this package.
 
-        `warnings.warn` would store the text, with its counts, in the `__warningregistry__` of the caller's module. This
-        method uses a temporary registry. So the default filters show the warning for every table, and the user's
-        filters work as usual.
+        `warnings.warn` would store the text, with its private counts, in the `__warningregistry__` of the caller's
+        module. This method uses a temporary registry instead. So nothing stores the text, and the default filters show
+        the warning for every table. The user's filters work as usual.
         """
         sentences = self.sentences()
         if sentences:
@@ -84,7 +84,7 @@ class OutOfDomainCells:
 
 
 def caller_level() -> int:
-    """Return the `stacklevel` for `warnings.warn` of the first frame outside this package, or of the last frame."""
+    """Return the `stacklevel` with which `warnings.warn` names the first caller outside of this package."""
     package, level = __name__.partition(".")[0], 1
     frame: FrameType = sys._getframe(1)
     while frame.f_back is not None and (frame.f_globals.get("__name__") or "").partition(".")[0] == package:

@@ -1,4 +1,4 @@
-"""Public ranges of common attributes, which the name of a column suggests. The code looks at no row.
+"""Public ranges of common attributes, which the name of a column suggests without a look at any row.
 
 An age lies between 0 and 120 in every table, so this range reveals nothing about the rows. A range is still only a
 proposal: somebody who knows the column must state the source of the range.
@@ -18,9 +18,9 @@ class PublicRange:
     Parameters
     ----------
     what : str
-        What the attribute measures, with its unit.
+        Quantity that the attribute measures, with its unit.
     names : str
-        Words of a column's name in lower case; alternatives are separated by "|".
+        Words that name the quantity in the name of a column, in lower case; alternatives are separated by "|".
     reason : str
         Why this range is known, as a sentence for `Feature.source_note`.
     low, high : float
@@ -80,7 +80,7 @@ PUBLIC_RANGES: Final = (  # if several entries fit a name, the first one applies
     ),
     PublicRange("ASA class", "asa", "The classification has the classes 1 to 6.", 1, 6, True),
 )
-# Names that contain words of the table above, but mean something else or come in another unit.
+# Names that contain words of `PUBLIC_RANGES`, but mean another quantity or another unit.
 _OTHER_MEANINGS: Final = (
     *("sample weight", "sampling weight", "survey weight", "case weight", "birth weight", "weight class"),
     *("age group", "age class", "year of study", "month of study", "day of study", "study day", "study month"),

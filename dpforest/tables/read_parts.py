@@ -1,4 +1,4 @@
-"""List the parts of a schema that were read from rows, and mark parts as asserted by the user."""
+"""List the parts of a schema that were read from rows, and mark such parts as asserted by the user."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Part:
     name : str
         Name of the attribute; empty for a part of the whole table.
     value : str
-        The complete value in words. It is complete because users can assert only values that they see.
+        The complete value in words, because users can assert only values that they see.
     """
 
     what: str
@@ -51,7 +51,7 @@ def sources(feature: Feature) -> dict[str, Source]:
 
 
 def with_sources(feature: Feature, changed: dict[str, Source]) -> Feature:
-    """Return the attribute with the sources in `changed`; all other parts keep their sources."""
+    """Return the attribute with the sources of `changed` for some parts; all other parts keep their sources."""
     by_part = sources(feature) | changed
     domain_source = by_part[_domain_of(feature)]
     of_type, of_missing = (
@@ -70,7 +70,7 @@ def with_sources(feature: Feature, changed: dict[str, Source]) -> Feature:
 
 
 def read_parts(domain: Domain) -> tuple[Part, ...]:
-    """Return all parts that were read from rows. The result is empty if and only if `Domain.leaks` is empty.
+    """Return all parts that were read from rows. The result is empty exactly if `Domain.leaks` is empty.
 
     >>> age = Feature("age", "numeric", 18, 94, integer=True)
     >>> [(part.what, part.value) for part in read_parts(Domain((age,)))]
@@ -93,7 +93,7 @@ def read_parts(domain: Domain) -> tuple[Part, ...]:
 
 
 def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
-    """Return the schema with these parts marked as asserted, with the user's note. Parts with another source stay.
+    """Return the schema with `parts` marked as asserted, with the user's note, if they were read from rows.
 
     >>> age = Domain((Feature("age", "numeric", 18, 94, integer=True),))
     >>> assert_parts(age, read_parts(age)[:2], "the law on voting").leaks()

@@ -1,6 +1,6 @@
 """Public rules for reading the cells of an attribute: words for missing cells, signs next to numbers, and spellings.
 
-Each rule depends on one cell and on the public schema only. So the rules read each row independently, and cost no ε
+A rule reads each cell by means of the public schema alone, independently of all other cells. So the rules cost no ε
 (docs/PRIVACY.md).
 """
 
@@ -18,10 +18,11 @@ from dpforest.tables.errors import DomainError
 
 Spellings = tuple[tuple[str, str], ...]  # pairs of a spelling and the listed value that it means
 
-# Signs next to a number that a schema may declare. A value beyond a limit of measurement, "<0.5", is read as the limit.
+# Signs next to a number that a schema may declare. A sign is ignored: "<0.5", a value below a limit of measurement, is
+# read as the limit 0.5.
 SIGNS: Final = ("%", "‰", "€", "$", "£", "¥", "₹", "CHF", "EUR", "GBP", "USD", "<", ">", "≤", "≥")
 _PLAIN_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
-# Texts that some programs take for numbers: digits with other marks (_HALF_NUMBER), and words (_NO_WORDS).
+# Texts that some programs read as numbers: digits with other marks (_HALF_NUMBER), and some words (_NO_WORDS).
 _HALF_NUMBER: Final = re.compile(
     r"[-+]?[0-9.,' \u2019\u00a0\u202f]*[0-9][0-9.,' \u2019\u00a0\u202f]*(e[+-]?[0-9]+)?", re.IGNORECASE
 )
@@ -33,7 +34,7 @@ _SHOWN: Final = 6  # number of values that a sentence of the certificate lists; 
 
 
 def checked_words(words: Any, name: str) -> tuple[str, ...]:
-    """Return the trimmed words for missing cells of an attribute; raise DomainError if one of them cannot be a word."""
+    """Return the trimmed words for missing cells of an attribute; raise DomainError if a word is not allowed."""
     if isinstance(words, str) or not all(isinstance(word, str) for word in words):
         raise DomainError(f"The words for missing cells of {name!r} are a list of texts, not {words!r}.")
     trimmed = tuple(word.strip() for word in words)
@@ -56,17 +57,17 @@ def checked_words(words: Any, name: str) -> tuple[str, ...]:
 
 
 def folded(words: Iterable[str]) -> frozenset[str]:
-    """Return the words in the form in which they are compared, without regard to case."""
+    """Return the words in the form in which they are compared, which ignores case."""
     return frozenset(word.casefold() for word in words)
 
 
 def is_number_word(word: str) -> bool:
-    """Return whether a word for missing cells is a number. Such words match by value: "999" matches 999.0."""
+    """Return whether a word for missing cells is a number. Such a word is compared by value: "999" means 999.0."""
     return _PLAIN_NUMBER.fullmatch(word) is not None
 
 
 def without_number_words(numbers: np.ndarray, words: Sequence[str]) -> np.ndarray:
-    """Return numbers with NaN for each number that is a word for missing cells."""
+    """Replace each number by NaN if it equals a word for missing cells, such as "999"."""
     values = [float(word) for word in words if is_number_word(word)]
     if not values:
         return numbers
@@ -85,7 +86,7 @@ def checked_signs(signs: Any, name: str) -> tuple[str, ...]:
 
 
 def without_sign(text: str, signs: Iterable[str]) -> str | None:
-    """Return a trimmed text without one declared sign before or after its number, or None if it has no such sign.
+    """Return a trimmed text without one of the signs before or after its number; None if it has no such sign.
 
     >>> without_sign("12,5 %", ("%",)), without_sign("-€ 3", ("€",)), without_sign("3 $", ("€",))
     ('12,5', '-3', None)
@@ -102,7 +103,7 @@ def without_sign(text: str, signs: Iterable[str]) -> str | None:
 
 
 def number_with_sign(text: str, signs: Iterable[str]) -> float | None:
-    """Return the number of a trimmed text that has a declared sign next to it, or None."""
+    """Return the number in a trimmed text with one of the signs before or after it; None for any other text."""
     plain = without_sign(text, signs)
     return float(plain) if plain is not None and _PLAIN_NUMBER.fullmatch(plain) else None
 
@@ -111,7 +112,7 @@ def number_with_sign(text: str, signs: Iterable[str]) -> float | None:
 
 
 def checked_spellings(spellings: Any, listed: Sequence[str], what: str) -> Spellings:
-    """Return trimmed spellings with their listed values; raise DomainError if they contradict each other or the list.
+    """Return trimmed spellings with their listed values; raise DomainError if a spelling is not allowed.
 
     Parameters
     ----------

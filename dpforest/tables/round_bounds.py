@@ -1,7 +1,7 @@
-"""Propose bounds that are rounder than the lowest and highest value, as a hint for people who edit a schema.
+"""Propose round bounds, farther out than the lowest and highest value, as a hint for people who edit a schema.
 
-A bound that equals the lowest or highest value may be one person's value. The proposed bounds are computed from the
-same rows, so they also count as read from the data until somebody states a source.
+A bound that equals the lowest or highest value may be one person's value. The round bounds are also computed from the
+rows, so they also count as read from the data until somebody states a source.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dpforest.tables.features import Feature
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.read_parts import BOUNDS, with_sources
 
-HEADROOM: Final = Decimal("0.1")  # at least this share of the range is added at each end
-GRAIN: Final = Decimal("0.2")  # bounds are multiples of this share of the range, rounded up by `_step`
+HEADROOM: Final = Decimal("0.1")  # share of the range that is at least added at each end
+GRAIN: Final = Decimal("0.2")  # proposed bounds are multiples of this share of the range, after `_step` rounds it up
 OLDEST = 120
 FROM_ROWS: Final = "rounded outwards from the lowest and highest value in the rows"
 
@@ -37,7 +37,7 @@ _AGE = re.compile(r"(^|[^a-z])(age|alter|edad|âge)([^a-z]|$)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class ExactBounds:
-    """An attribute with a bound that equals the lowest or highest value of the rows.
+    """An attribute with at least one bound that equals the lowest or highest value of the rows.
 
     Parameters
     ----------
@@ -46,7 +46,8 @@ class ExactBounds:
     low, high : float
         Bounds of the attribute.
     at_low, at_high : bool
-        Whether the lower (upper) bound equals the lowest (highest) value of the rows.
+        Whether the lower bound equals the lowest value of the rows, and whether the upper bound equals the highest
+        value.
     rounder : tuple of float
         Proposed lower and upper bound.
     """
@@ -60,10 +61,10 @@ class ExactBounds:
 
 
 def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
-    """Return attributes with undocumented bounds that equal the lowest or highest value. Only the curator may see them.
+    """Return attributes with undocumented bounds that equal the lowest or highest value, for the curator only.
 
-    The function omits parts of dates. It also omits obvious bounds: a lower bound of 0, both ends of a range from 0 to
-    1, and both ends of a range from 0 to 100 if the attribute has the name of a percentage.
+    The function omits attributes that are parts of dates. It also omits obvious bounds: a lower bound of 0, a range
+    from 0 to 1, and a range from 0 to 100 if the name of the attribute suggests a percentage.
     """
     exact = []
     for feature in domain.features:
@@ -91,7 +92,7 @@ def with_rounder(feature: Feature, rounder: tuple[float, float]) -> Feature:
 
 
 def round_bounds(low: float, high: float, *, whole: bool = False, name: str = "") -> tuple[float, float]:
-    """Return round bounds around a range: typical bounds of a percentage, share or age, or round numbers farther out.
+    """Return round bounds that contain a range: typical bounds of a percentage, share or age, or round numbers.
 
     Parameters
     ----------
@@ -129,8 +130,8 @@ def round_bounds(low: float, high: float, *, whole: bool = False, name: str = ""
 
 
 def _beyond(end: float, other: float, whole: bool, rounding: str) -> float:
-    """Return a round number beyond one end of a range: the next one at least a tenth of the range away, or 0."""
-    bound = Decimal(repr(end))  # the decimal number that repr prints: 0.1 is a tenth
+    """Return 0, or the next round number that is at least a tenth of the range beyond an end of the range."""
+    bound = Decimal(repr(end))  # the printed decimal number: 0.1 is exactly a tenth
     width = abs(bound - Decimal(repr(other))) or max(abs(bound), Decimal(1))
     down = rounding == ROUND_FLOOR
     if (0 <= bound <= width / 2 and down) or (bound and -width / 2 <= bound <= 0 and not down):
@@ -146,6 +147,6 @@ def _beyond(end: float, other: float, whole: bool, rounding: str) -> float:
 
 
 def _step(least: Decimal) -> Decimal:
-    """Return the smallest of 1, 2, 5, 10, 20, … (and of 0.5, 0.2, …) that is at least `least`."""
+    """Return the smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`."""
     power = Decimal(1).scaleb(least.adjusted())
     return next((factor * power for factor in _STEPS if factor * power >= least), 10 * power)

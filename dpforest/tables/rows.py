@@ -1,8 +1,8 @@
 """Encode a table for a forest: each cell becomes a code, and each label becomes a class index, independently.
 
-If a fit refused a table because of one cell, or if this cell changed the reading of other cells, the fit would reveal
-the cell. So a public rule (`domain.READ_BY_RULE`) reads every cell and every label, and only the curator sees the
-counts of cells and labels outside of the domain.
+If a fit refused a table because of one cell, or if one cell changed how other cells are read, the fit would reveal this
+cell. So a public rule (`domain.READ_BY_RULE`) reads every cell and every label. Only the curator (the person who holds
+the table) sees how many cells and labels are outside of the domain.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ class EncodedTable:
     y : int32 array of shape (n,)
         Class indices.
     ids : int64 array of shape (n,)
-        Row ids for a seeded demonstration, so that removing one row changes no draw of another row.
+        Row ids, on which the draws of a seeded demonstration depend. So if a row is removed, the draws of other rows
+        stay the same.
     n_given : int
-        Number of rows of the table, including rows that are left out because their label is not listed. The number of
-        rows that are left out is private. With a unit, `n_given` is the number of persons.
+        Number of rows of the table, including rows that are left out because their label is missing or not listed (how
+        many is private). With a unit, number of persons.
     units : Units or None
         Person and weight of each row; None without a unit.
     """
@@ -48,7 +49,7 @@ class EncodedTable:
     def n_counted(self) -> int:
         """Number of rows that are read; with a unit, number of persons.
 
-        This is the exact answer to a query for the number of rows, to which noise is added.
+        A ledger query for the number of rows adds noise to this number.
         """
         return len(self.y) if self.units is None else self.units.n_units
 
@@ -64,7 +65,7 @@ def read_rows(
     groups: Any = None,
     registry: UnitRegistry | None = None,
 ) -> EncodedTable:
-    """Read a table and its labels by the public rule. A warning counts cells and labels outside of the domain.
+    """Read a table and its labels by the public rule, and warn of cells and labels outside of the domain.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def read_rows(
     n_jobs : int
         Number of threads.
     out_of_domain : OutOfDomainCells, optional
-        If given, `out_of_domain` counts the cells and labels outside of the domain, and there is no warning.
+        If given, it counts the cells and labels outside of the domain, and there is no warning.
     groups : array of shape (n,), optional
         Identifier of each row's person, if the domain declares a unit and `X` has no such column.
     registry : UnitRegistry, optional
@@ -126,7 +127,7 @@ def read_rows(
 
 
 def ids_of(X: Any) -> np.ndarray:
-    """Return row ids for a demonstration: the index of a DataFrame if it has whole numbers, otherwise row positions."""
+    """Return row ids for a demonstration: a DataFrame's index if it holds whole numbers, otherwise row positions."""
     index = getattr(X, "index", None)
     if index is not None and getattr(index, "dtype", None) is not None and index.dtype.kind in "iu":
         return index.to_numpy().astype(np.int64)

@@ -1,12 +1,13 @@
 """Position of a number between public bounds, on a scale that is half linear and half logarithmic.
 
-Honest bounds are wide, and most rows lie near the lower bound, or around 0. If thresholds were spread evenly between
-the bounds, hardly any threshold would lie near a row. So the codes of a numeric attribute are spread by the mean of two
-scales: a linear scale, and a scale on which each of 20 octaves has the same width. Neither scale depends on rows.
+Bounds that are chosen without looking at rows are wide, and most values lie near the lower bound or around 0. If
+thresholds were spread evenly between the bounds, hardly any threshold would lie among the values. So the codes of a
+numeric attribute are spread by the mean of two scales: a linear scale, and a logarithmic scale, on which 20 octaves
+(ranges from x to 2x) have the same width. Neither scale depends on rows.
 
-The logarithm comes from the floating-point format. The exponent and the mantissa of a number, read together as one
-whole number, rise linearly within an octave. The code calls no mathematical library, so codes are the same on every
-machine.
+The logarithm is computed from the bits of a float. The exponent and the mantissa, read together as one whole number,
+approximate the logarithm: they rise linearly within an octave. The code calls no mathematical library, so codes are the
+same on every machine.
 """
 
 import struct
@@ -15,7 +16,7 @@ from typing import Final, NamedTuple
 
 OCTAVES: Final = 20
 SCALES: Final = ("auto", "linear", "log")
-BOTH_SIGNS: Final = 50  # a range counts as having both signs if more than 1 / 50 of it is below 0
+BOTH_SIGNS: Final = 50  # a range has both signs if more than 1 / 50 of it is below 0
 ONE_BITS: Final = 0x3FF0000000000000  # the bits of 1.0
 MANTISSA: Final = 2.0**52
 
@@ -32,13 +33,13 @@ class Scale(NamedTuple):
     octaves : float
         Number of octaves of the logarithmic scale.
     reach : float
-        Ratio of the largest to the smallest value that the scale distinguishes, minus 1.
+        2 to the power of `octaves`, minus 1. A value at the share t of the range has the logarithm of 1 + `reach` t.
     pivot : float
-        If the range has both signs, the larger absolute bound; then octaves go down from this number to 0 on either
-        side. Otherwise 0; then octaves go down to the lower bound.
+        If the range has both signs, the larger absolute bound; octaves then become narrower toward 0 on either side.
+        Otherwise 0, and octaves become narrower toward the lower bound.
     start, stretch : float
         If the range has both signs, the position of the lower bound on the logarithmic scale, and the distance from
-        this position to the position of the upper bound.
+        there to the position of the upper bound. Otherwise 0 and 1.
     """
 
     low: float
@@ -52,7 +53,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(low: float, high: float, integer: bool, scale: str) -> Scale:
-    """Return the scale of a range. A range of whole numbers gets no more octaves than it spans."""
+    """Return the scale of a range. For whole numbers, the number of octaves is at most what the range needs."""
     width = high - low
     octaves = OCTAVES
     if integer:
@@ -81,8 +82,8 @@ def position(scale: Scale, x: float) -> float:
 def least_with(scale: Scale, holds: Callable[[float], bool]) -> float:
     """Return the least number above the lower bound whose position satisfies `holds`, or the upper bound.
 
-    `holds` must be monotone. The bisection ends at two neighboring floating-point numbers, of which only the larger
-    satisfies `holds`.
+    If `holds` is true for a position, it must be true for every higher position. The bisection ends at two neighboring
+    floats, of which only the position of the larger satisfies `holds`.
     """
     low, high = scale.low, scale.high
     while low < (middle := low + (high - low) / 2) < high:
@@ -96,6 +97,6 @@ def _signed(scale: Scale, x: float) -> float:
 
 
 def log_share(scale: Scale, t: float) -> float:
-    """Return the position of t on the logarithmic scale, where 0 has position 0 and 1 has position 1."""
+    """Return the position on the logarithmic scale of a share t of the range: 0 for t = 0, and 1 for t = 1."""
     (bits,) = struct.unpack("<q", struct.pack("<d", 1.0 + scale.reach * t))
     return (bits - ONE_BITS) / MANTISSA / scale.octaves

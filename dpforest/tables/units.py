@@ -1,9 +1,9 @@
 """The unit of privacy: which rows belong to one person, and how much each row weighs.
 
 If a domain names a column of identifiers (`Domain.unit`), all rows with the same identifier belong to one person, and
-each person counts once. At most `MOST_ROWS` rows of a person are kept. If a person has r kept rows, each of these rows
-weighs floor(1024 / r), in units of 1/1024, so all rows of a person together weigh at most 1024. The choice of kept rows
-and their weights depend on the person's rows alone (docs/PRIVACY.md).
+each person counts as much as one row without a unit. At most `MOST_ROWS` rows of a person are kept. If a person has r
+kept rows, each of these rows weighs floor(1024 / r), in units of 1/1024, so all rows of a person together weigh at most
+1024. Which rows of a person are kept, and their weights, depend on the rows of this person alone (docs/PRIVACY.md).
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from dpforest.tables.cells import as_array, cell_text, column_of_list, factorize
 from dpforest.tables.features import DomainError
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 
-UNIT_WEIGHT: Final = 1_024  # weight of a person, in 1/1024
+UNIT_WEIGHT: Final = 1_024  # largest weight of a person, in units of 1/1024
 MOST_ROWS: Final = 256  # largest number of kept rows of a person
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The person of each kept row of a table, and the weight of the row. Only the curator may see them.
+    """The person of each kept row of a table, and the weight of this row. For the curator only.
 
     Parameters
     ----------
     index : int64 array of shape (n,)
         Number of the person, from 0 to ``n_units - 1``.
     weight : int64 array of shape (n,)
-        Weight of the row in 1/1024, from 4 to 1024. The rows of one person weigh at most 1024 together.
+        Weight of the row in units of 1/1024, from 4 to 1024. The rows of one person together weigh at most 1024.
     n_units : int
         Number of persons with an identifier, including persons without a kept row.
     places : int64 array of shape (n,)
-        Index of the row among all rows of the table, or of its part.
+        Index of the row among all rows of the table, or of the part of the table that was read.
     """
 
     index: np.ndarray
@@ -44,15 +44,16 @@ class Units:
     places: np.ndarray
 
     def of_rows(self, rows: np.ndarray) -> Units:
-        """Return the persons of some rows. Persons get new numbers, and weights stay."""
+        """Return the persons and weights of some rows, with new numbers of the persons."""
         persons, index = np.unique(self.index[rows], return_inverse=True)
         return Units(index.reshape(-1), self.weight[rows], len(persons), self.places[rows])
 
 
 class UnitRegistry:
-    """The persons of a table that is read in parts. Only the curator may see them.
+    """The persons of a table that is read in parts. For the curator only.
 
-    Weights depend on all rows of a person, so every part is counted before the first part is read.
+    The weight of a row depends on the number of rows of its person. So `count` must see every part before `read` sees
+    the first part.
 
     Examples
     --------
@@ -66,8 +67,8 @@ class UnitRegistry:
 
     def __init__(self) -> None:
         self._number: dict[str, int] = {}  # number of each person, by identifier
-        self._n_rows = np.zeros(0, np.int64)  # number of rows of each person with a listed label
-        self._n_read = np.zeros(0, np.int64)  # number of rows of each person that `read` has seen
+        self._n_rows = np.zeros(0, np.int64)  # number of rows with a listed label, for each person
+        self._n_read = np.zeros(0, np.int64)  # number of these rows that `read` has seen, for each person
 
     @property
     def n_units(self) -> int:
@@ -97,7 +98,7 @@ class UnitRegistry:
     def read(
         self, identifiers: Any, listed: np.ndarray, out_of_domain: OutOfDomainCells | None = None, name: str = ""
     ) -> tuple[Units, np.ndarray]:
-        """Choose the rows of a part that are kept, and weigh them. Parts must come in the same order as in `count`.
+        """Choose which rows of a part are kept, and weigh these rows. Parts must come in the same order as in `count`.
 
         Parameters
         ----------
@@ -106,14 +107,14 @@ class UnitRegistry:
         out_of_domain : OutOfDomainCells, optional
             Object that counts the rows that are left out.
         name : str
-            Name of the unit's column, for these counts.
+            Name of the unit's column, under which `out_of_domain` counts.
 
         Returns
         -------
         units : Units
             The kept rows, with their persons and weights.
         ids : int64 array of shape (k,)
-            Hash of each kept row's identifier, which is the key of draws in a demonstration.
+            Hash of each kept row's identifier, on which the draws of a seeded demonstration depend.
         """
         number = self._numbers(identifiers)
         usable = np.flatnonzero((number >= 0) & listed)
@@ -130,7 +131,7 @@ class UnitRegistry:
         return units, self.ids()[units.index]
 
     def _numbers(self, identifiers: Any) -> np.ndarray:
-        """Return the number of each row's person; -1 without an identifier. New persons get the next numbers."""
+        """Return the number of each row's person, and number new persons; -1 for a row without an identifier."""
         codes, values = factorize(identifiers if hasattr(identifiers, "iloc") else as_array(identifiers))
         codes = np.asarray(codes, np.int64)
         number = np.full(len(values) + 1, -1, np.int64)
@@ -140,7 +141,8 @@ class UnitRegistry:
 
     def ids(self) -> np.ndarray:
         """Return a stable hash of each person's identifier, int64 (n_units,)."""
-        # The hash uses bytes, because half of a surrogate pair in a text would raise an error, and so reveal that text.
+        # The hash uses bytes, because a text with half of a surrogate pair would raise an error, which would reveal
+        # this text.
         texts = [identifier.encode("utf-8", "surrogatepass") for identifier in self._number]
         return pd.util.hash_array(np.array([*texts, b""], dtype=object)[:-1], categorize=False).view(np.int64)
 
@@ -172,7 +174,7 @@ def identifiers_of(unit: str | None, X: Any, groups: Any) -> Any:
                 "pass the identifiers as groups."
             )
         cells = X[unit]
-    if isinstance(cells, list | tuple):  # one list among the identifiers must not raise an error
+    if isinstance(cells, list | tuple):  # an identifier that is itself a list must not raise an error
         cells = column_of_list(cells)
     if np.ndim(cells) != 1 or len(cells) != len(X):
         raise ValueError(f"There must be one identifier for each of {len(X):,} rows, not {np.shape(cells)}.")
