@@ -3,7 +3,8 @@
 - Fletcher & Islam 2017 use smooth sensitivity inside the exponential mechanism. The privacy loss grows without bound as
   the lead of the top label grows. The author's code caps the exponent at 50. With the cap, the loss would be finite if
   noise were drawn in ideal real numbers, but far above ε.
-- Fletcher & Islam also divide the rows into equal blocks, one for each tree. One row more or less changes every block.
+- Fletcher & Islam also divide the rows into equal blocks, one for each tree. One row added or removed changes every
+  block.
 - Bojarski et al. draw noise in floats, but their proof holds only for noise in ideal real numbers.
 - Nock & Henecka use exact coefficients, errors and numbers of rows (gaps G1 to G8 in docs/PAPERS.md), so no finite ε
   holds.

@@ -7,7 +7,7 @@ by the sum of all weights. Each weight, and so the sum of all weights, changes b
 exp(rate * (a + sensitivity)). So a probability changes by a factor of at most exp(epsilon_each).
 
 The general bound of the exponential mechanism assumes that a score changes by at most Δ in either direction, and is 2 *
-rate * Δ. If one row more can only lower scores, the interval has the width Δ, so a choice costs half of the general
+rate * Δ. If one more row can only lower scores, the interval has the width Δ, so a choice costs half of the general
 bound (docs/PRIVACY.md).
 
 The candidates of a node are public: all tests except those whose outcome follows from the released tests on the path to
@@ -119,7 +119,7 @@ def chosen_probability(
 ) -> np.ndarray:
     """Return the probability that `choose` draws these candidates, float (n_nodes,).
 
-    Only the curator may see the result, because it depends on the private scores.
+    Only the curator (the data holder) may see the result, because it depends on the private scores.
     """
     scores, width = coarsened(scores, sensitivity, nodes)
     return choice_pmf(scores, allowed, float(rate_of(epsilon_each, width)))[np.arange(len(chosen)), chosen]

@@ -178,8 +178,8 @@ def _changes(
 
     The arrays of the first change have one entry for each lead j = 1, 2, ... If ε is tiny, there are too many leads.
     The arrays then hold only a grid of leads, and all leads near the one at which the exponent a_j reaches its cap.
-    With these leads, δ is only a lower bound, but the loss is exact. For up to the cap, a_j is convex in j, and so is
-    -ln P of a label that is not on top. So -ln P grows most at the last step before the cap.
+    With these leads, δ is only a lower bound, but the loss is exact. This is because a_j is convex in j up to the cap,
+    and so is -ln P of a label that is not on top. So -ln P grows most at the last step before the cap.
     """
     k = n_classes
     last = math.ceil(max(0.0, math.log(1600 / epsilon)) / epsilon) + 3  # exp(-a) is 0 in floats from a = 745

@@ -2,7 +2,7 @@
 
 The best attack would use the likelihood ratio of a release, which is unknown, because the growth of trees depends on
 the record. So the success rate of this attack is a lower bound on that of the best attack (Shokri et al. 2017). Fits
-are simulated from seeds and use raw rows, so only the curator may see the results.
+are simulated from seeds and use raw rows, so only the curator (the data holder) may see the results.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """The meaning of a single cell: its number, and the key by which it matches a category or a class.
 
-The type of a column does not affect the meaning of its cells. For pandas and numpy give all cells of a column one type,
-so one row more can turn whole numbers into texts. But one row more must not change the meaning of the cells of other
-rows. So 1, 1.0, "1", "01" and True have the same key, and the text of a number means this number.
+The type of a column does not affect the meaning of its cells. In a data frame or array, all cells of a column have one
+type, so one more row can turn whole numbers into texts. But one row more must not change the meaning of the cells of
+other rows. So 1, 1.0, "1", "01" and True have the same key, and the text of a number means this number.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ _RULES: Final = {
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # a text like a formula, with the apostrophe of the writer
+_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # a text like a formula, after a writer put an apostrophe before it
 
 
 @dataclass(frozen=True)
@@ -296,10 +296,11 @@ def _unmarked(cell: str) -> str:
 
 
 def codebook(domain: Domain) -> pd.DataFrame:
-    """Return the codebook of a domain; each cell is a text that no spreadsheet takes for a formula.
+    """Return the codebook of a domain as a table of texts.
 
-    The last line describes the label. The codebook omits the format of the file, the source of the choice of columns,
-    and the reading rules.
+    Whoever writes the table to a file must put an apostrophe before each text that looks like a formula;
+    `read_codebook` removes it. The last line describes the label. The codebook omits the format of the file, the source
+    of the choice of columns, and the reading rules.
 
     >>> codebook(Domain((Feature("age", "numeric", 0, 90, source="asserted", source_note="the law on voting"),)))[
     ...     ["name", "low", "high", "source"]].values.tolist()

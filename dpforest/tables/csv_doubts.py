@@ -39,7 +39,7 @@ _DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # here t
 def doubts(raw: pa.Table, read: Mapping[str, ParsedColumn]) -> list[str]:
     """Return a sentence with advice for each column that could also be read in another way.
 
-    Only the curator may see these sentences, because they depend on the rows.
+    Only the curator (the data holder) may see these sentences, because they depend on the rows.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 The reader guesses nothing. A *record* is a row of the file; it is *ragged* if it has too few or too many cells. All
 cells of a ragged record are missing, and so are numbers and dates that cannot be read. They raise no error, because an
-error would depend on one row.
+error would depend on one row. Only the curator (the data holder) may see which cells could not be read.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def bytes_of(source: Any) -> tuple[bytes, str]:
 
 @dataclass
 class UnreadCells:
-    """The number of ragged rows, and the cells that should be numbers or dates but are not. For the curator only."""
+    """The number of ragged rows, and the cells that should be numbers or dates but are not; for the curator only."""
 
     ragged: int = 0
     cells: dict[str, list[str]] = field(default_factory=dict)  # key: name of a numeric attribute

@@ -76,7 +76,7 @@ class CsvTable:
         return self._read(domain)[0]
 
     def unread(self, domain: Domain) -> list[str]:
-        """Return sentences on the cells that `read_with` could not read. Only the curator may see these sentences."""
+        """Return sentences on the cells that `read_with` could not read, for the curator (the data holder) only."""
         return self._read(domain)[1].sentences()
 
     def read_and_unread(self, domain: Domain) -> tuple[pd.DataFrame, list[str]]:

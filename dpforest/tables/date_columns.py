@@ -22,7 +22,7 @@ _EPOCH: Final = date(1970, 1, 1).toordinal()
 
 @dataclass(frozen=True, eq=False)
 class DateColumn:
-    """The dates of a column. Only the curator may see them.
+    """The dates of a column. Only the curator (the data holder) may see them.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from dpforest.tables.scale import SCALES, Scale, least_with, position, scale_of
 KINDS = ("numeric", "categorical")
 SOURCES = ("documented", "asserted", "data")
 MISSING = ("category", "value", "refuse")
-MISSING_IN_FILES: Final = {"category": "own"}  # word for this rule in released files
+MISSING_IN_FILES: Final = {"category": "own"}  # released files write "own" for "category"
 OTHER = "(missing or other)"
 
 

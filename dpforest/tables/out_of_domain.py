@@ -1,4 +1,7 @@
-"""Counts of cells and labels outside of their domain, which a public rule reads and a warning reports."""
+"""Counts of cells and labels outside of their domain, which a public rule reads.
+
+The counts are private. Only a warning to the curator, the person who holds the table, reports them.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,9 @@ class OutOfDomainWarning(UserWarning):
 
 
 class OutOfDomainCells:
-    """Counts of cells and labels outside of their domain, by attribute and kind. Threads may call `add`.
+    """Counts of cells and labels outside of their domain, by attribute and kind.
 
-    The counts depend on rows. So only a warning to the curator reports them, and a fitted forest never holds them.
+    The counts depend on rows, so a fitted forest never holds them. Several threads may call `add` at the same time.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from dpforest.tables.features import Feature
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.read_parts import BOUNDS, with_sources
 
-HEADROOM: Final = Decimal("0.1")  # share of the range that is at least added at each end
+HEADROOM: Final = Decimal("0.1")  # least distance of a proposed bound from the range, as a share of the range
 GRAIN: Final = Decimal("0.2")  # proposed bounds are multiples of this share of the range, after `_step` rounds it up
 OLDEST = 120
 FROM_ROWS: Final = "rounded outwards from the lowest and highest value in the rows"
@@ -61,7 +61,7 @@ class ExactBounds:
 
 
 def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
-    """Return attributes with undocumented bounds that equal the lowest or highest value, for the curator only.
+    """Return attributes with undocumented bounds that equal the lowest or highest value, for the data holder only.
 
     The function omits attributes that are parts of dates. It also omits obvious bounds: a lower bound of 0, a range
     from 0 to 1, and a range from 0 to 100 if the name of the attribute suggests a percentage.

@@ -24,7 +24,7 @@ MOST_ROWS: Final = 256  # largest number of kept rows of a person
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The person of each kept row of a table, and the weight of this row. For the curator only.
+    """The person of each kept row of a table, and the weight of this row; for the curator (the data holder) only.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Units:
 
 
 class UnitRegistry:
-    """The persons of a table that is read in parts. For the curator only.
+    """The persons of a table that is read in parts; for the curator only.
 
     The weight of a row depends on the number of rows of its person. So `count` must see every part before `read` sees
     the first part.

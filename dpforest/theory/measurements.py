@@ -1,7 +1,7 @@
 """Measure on a table what theory predicts: votes of trees, empty leaves, and errors of boosted trees.
 
-Only the curator may see the measurements, because they are computed from the exact rows. This module states all
-settings of the forests, so that a changed default does not change the measurements.
+Only the curator (the data holder) may see the measurements, because they are computed from the exact rows. This module
+states all settings of the forests, so that a changed default does not change the measurements.
 """
 
 from fractions import Fraction

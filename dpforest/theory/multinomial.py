@@ -116,7 +116,7 @@ def _log_left(n_features: int, b1: float, b2: float, n_parts: int, middle: float
 def published_epsilon(n_trees: int, depth: int, b1: float, b2: float, b3: float) -> float:
     """Return the ε of Theorem 2, t max(d (B1 + B2), B3), although the forest is not private for any finite ε.
 
-    Cuts lie between values of the rows, and exact counts end branches. So one row more makes forests possible that were
+    Cuts lie between values of the rows, and exact counts end branches. So one more row makes forests possible that were
     impossible before (docs/PAPERS.md).
 
     Parameters
