@@ -4,7 +4,8 @@ from typing import Final
 
 # A fit replaces each value by a code of type uint16. The codes of a numeric feature are positions on a public grid.
 N_CODES: Final = 65_536
-MISSING_STRIP: Final = N_CODES // 11  # number of lowest codes that stand for missing cells of a numeric feature
+# All codes below this one stand for a missing cell, in a numeric feature that may have missing cells.
+MISSING_STRIP: Final = N_CODES // 11
 
 MIN_CLASSES: Final = 2
 MAX_CLASSES: Final = 50
@@ -27,7 +28,7 @@ EPSILON_MAX: Final = 1e4
 DELTA_MIN: Final = 1e-15
 DELTA_MAX: Final = 0.1
 
-# Limits of a whole forest. Every forest that a fit accepts can be read from a file, so no release is lost.
+# Limits of a whole forest. A fit refuses settings that could exceed them, so every released forest can be loaded again.
 MAX_FOREST_TREES: Final = MAX_TREES * MAX_CLASSES  # a boosted forest has separate trees for each class
 MAX_FOREST_LEAVES: Final = 6_000_000
 MAX_FOREST_NODES: Final = 2 * MAX_FOREST_LEAVES  # an inner node has at least two children
@@ -39,7 +40,9 @@ MAX_UPLOAD_MB: Final = 200
 # Limits of a file. Every forest within the limits above has a smaller file.
 MAX_FILE_BYTES: Final = MAX_UPLOAD_MB * 2**20  # compressed
 MAX_JSON_BYTES: Final = 2**28  # not compressed
-MAX_WIDE_BYTES: Final = 2**25  # not compressed, with characters beyond ASCII; dpforest never writes these characters
+# Not compressed, if the text has characters beyond ASCII, which can take four bytes each in memory. dpforest writes
+# only ASCII, but other programs may write such a file.
+MAX_WIDE_BYTES: Final = 2**25
 MAX_JSON_VALUES: Final = 2_000_000  # values in lists and objects; arrays of leaves and nodes are packed
 MAX_DOMAIN_BYTES: Final = 2**24  # a domain as JSON
 MAX_DOMAIN_VALUES: Final = MAX_JSON_VALUES // 3  # the certificate repeats values of the domain

@@ -88,7 +88,10 @@ with tabs[open_tab]:
 
 
 def draw(n: int) -> None:
-    """Draw everything that the first `n` pieces of the main sweep determine."""
+    """Draw the headline, the chart and the table again, from all finished releases.
+
+    `n`, the number of finished releases of the sweep, is not used.
+    """
     result = latest["result"] = measure(lines)
     scale = scale_of(view.measure, levels, result)
     if why := chart_and_table.cannot_be_measured(view, result):

@@ -3,9 +3,10 @@
 The attacker knows as much as possible. For forests with random structure, the attacker knows every other row, the
 public structure, and the tree of each row. Then only the leaves that hold the record depend on it, and the best guess
 follows the likelihood ratio of the releases of these leaves (Neyman and Pearson 1933). Before trees grow, the fit
-queries the number of rows and the scale; the guess does not use the answers to these queries. Some published mechanisms
-divide the rows into blocks of equal size; the attack assumes that the block of the record has one row less if the
-record is omitted. For greedy forests, the attacker fits the forest many times (`shadow_models`).
+spends a part of ε on the number of rows and on histograms of the numeric attributes (`released_scale`). The guess does
+not use these answers, so it attacks only the part of ε that the leaves get. Some published mechanisms divide the rows
+into blocks of equal size; the attack assumes that the block of the record has one row less if the record is omitted.
+For greedy forests, the attacker fits the forest many times (`shadow_models`).
 
 The attack simulates releases from seeds and uses raw rows. So only the curator, who holds the table, may see its
 results.
@@ -147,7 +148,7 @@ class Record:
 class RowsInLeaves:
     """Counts of a table's rows in the leaves of one random structure, which attacks on all its records share.
 
-    `spec.preparation.left` is the part of ε that remains for the leaves.
+    The attack uses only the releases of the leaves, which cost the share `spec.preparation.left` of ε.
     """
 
     spec: ForestSpec
@@ -301,7 +302,10 @@ def _worlds(record: Record, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _shared_out(record: Record, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw n times the tree of the record (-1: no tree), and the counts of other rows in its leaf of this tree."""
+    """Draw the tree of the record n times, and the counts of other rows in its leaf of this tree.
+
+    The tree is -1 if the record is in no block: blocks have equal size, and no tree uses the rows that are left over.
+    """
     tree = rng.integers(record.spec.n_trees, size=n)
     if record.spec.partition == "independent":
         return tree, rng.binomial(record.others[tree], 1 / record.spec.n_trees)

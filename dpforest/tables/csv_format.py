@@ -1,4 +1,7 @@
-"""The public format of a CSV file (encoding, delimiter, decimal mark), with which each cell is read independently."""
+"""The public format of a CSV file: encoding, delimiter, decimal mark.
+
+A stated format is not guessed from the rows, so no cell affects how another cell is read.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,8 @@ def format_in_old_words(words: str) -> CsvFormat:
     Raises
     ------
     DomainError
-        If the text about the format is cut off, or names no delimiter.
+        If the delimiter has an invalid escape, or the list of columns with decimal points is cut off. A text that is
+        cut off earlier does not match, and gives the default format.
     """
     match = _STATED.search(words)
     if match is None:

@@ -22,12 +22,14 @@ Spellings = tuple[tuple[str, str], ...]  # pairs of a spelling and the listed va
 # read as the limit 0.5.
 SIGNS: Final = ("%", "‰", "€", "$", "£", "¥", "₹", "CHF", "EUR", "GBP", "USD", "<", ">", "≤", "≥")
 _PLAIN_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
-# Texts that some programs read as numbers: digits with other marks (_HALF_NUMBER), and some words (_NO_WORDS).
+# Texts that cannot be words for missing cells, because some programs read them as numbers: `_NO_WORDS`, and texts that
+# match `_HALF_NUMBER` (such as 1,000) and not `_PLAIN_NUMBER`.
 _HALF_NUMBER: Final = re.compile(
     r"[-+]?[0-9.,' \u2019\u00a0\u202f]*[0-9][0-9.,' \u2019\u00a0\u202f]*(e[+-]?[0-9]+)?", re.IGNORECASE
 )
 _NO_WORDS: Final = ("true", "false", "inf", "infinity", "+inf", "-inf", "+infinity", "-infinity")
-_SHOWN: Final = 6  # number of values that a sentence of the certificate lists; the domain in the file lists all values
+# Largest number of values that a sentence of the certificate lists. The domain in the released file lists all values.
+_SHOWN: Final = 6
 
 
 # ---------------------------------------------------------------- words that mean "missing"

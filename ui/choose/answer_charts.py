@@ -1,4 +1,8 @@
-"""Charts of the Choose ε page: the curve of the shown forest with its margins, and the smallest ε of every forest."""
+"""Charts of the Choose ε page.
+
+One chart shows accuracy or another measure of one forest against ε, with its margins. The other chart shows the
+smallest ε of each forest.
+"""
 
 from __future__ import annotations
 

@@ -113,5 +113,8 @@ def _confirm(key: str) -> None:
 
 
 def _key(table: Table) -> str:
-    """Return a key of the table and its unit. The unit matters because rows are not persons."""
+    """Return a key of the table and its unit.
+
+    The key contains the unit, because a number of rows that the user confirmed is no number of persons.
+    """
     return f"{table.key[:12]}_{table.domain.unit or ''}"

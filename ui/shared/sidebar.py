@@ -30,9 +30,9 @@ from ui.shared.shape_controls import Shape, choose_shape
 from ui.shared.tables import Table
 from ui.shared.wording import plain, unbroken
 
-MOST_EXPECTED: Final = (
-    0.01  # smallest δ · n with a note, for n rows; δ allows a mechanism to publish δ · n rows on average
-)
+# From this value of δ · n on, for n rows, the sidebar notes that δ is not small: δ allows a mechanism that publishes
+# δ · n rows on average.
+MOST_EXPECTED: Final = 0.01
 MOST_NAMED: Final = 5  # largest number of columns that a sentence names
 
 
@@ -183,7 +183,10 @@ def _say_unused(names: list[str]) -> None:
 
 
 def _without_left_out(csv: CsvTable, digest: str) -> CsvTable:
-    """Ask for columns to leave out, and return the file without them. The digest still identifies the file."""
+    """Ask for columns to leave out, and return the file without them.
+
+    `digest` is that of the whole upload, so it does not change when columns are left out.
+    """
     kept = state.LEFT_OUT.value  # a visit to another page empties the widget, so the choice is kept here
     names = [column.name for column in csv.columns]
     with st.sidebar:
@@ -226,7 +229,7 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
     if table is not None:
         _about_delta(dict(switched).get("delta", 0.0), tables.n_persons(table))
-    place = place or st.container()  # filled last, because depth and trees by rule depend on the fine settings
+    place = place or st.container()  # filled last: the automatic shape depends on the fine settings
     with st.expander("Fine settings"):
         neighbors = choose_neighbors()
         fine = [option for option in forest.options if option.choices[mode] and not option.switch]
