@@ -127,6 +127,23 @@ def test_a_finger_moves_a_slider(phone: Explore) -> None:
     idle(phone.page)
 
 
+def test_a_position_without_a_simulation_has_no_accuracy_and_a_cancelled_move_is_undone(explore: Explore) -> None:
+    explore.open(**SMALL, trees=16, depth=3)
+    note, dot = explore.page.locator(f"{INSTRUMENT} .curve .note"), explore.page.locator(f"{INSTRUMENT} .dot")
+    before = note.inner_text()
+    drag(explore, "Depth", 1.0)  # so many leaves are not simulated in advance
+    expect(note).to_have_text("not simulated yet")
+    expect(dot).to_be_hidden()
+    expect(explore.page.locator(f"{INSTRUMENT} .tally")).to_have_text("")
+    # The browser cancels a touch that turns out to scroll the page.
+    explore.slider("Depth").evaluate("slider => slider.dispatchEvent(new PointerEvent('pointercancel'))")
+    expect(note).to_have_text(before)
+    expect(dot).to_be_visible()
+    expect(explore.slider("Depth")).to_have_value("2")
+    explore.page.mouse.up()
+    assert explore.settings()["depth"] == "3"
+
+
 @pytest.mark.slow
 def test_two_tabs_keep_their_sliders(explore: Explore, page_of: Callable[[BrowserContext], Page]) -> None:
     explore.open(**SMALL)

@@ -77,7 +77,7 @@ function curvePicture(svg, data) {
       band.style.display = line === data.curves.line && isKnown ? "" : "none";
       faint.style.display = line === data.curves.line ? "none" : "";
       move(here, {x1: x(at.epsilon), x2: x(at.epsilon)});
-      dot.style.display = value === null ? "none" : "";
+      dot.style.display = value === null || !isKnown ? "none" : "";
       if (value !== null) move(dot, {cx: x(at.epsilon), cy: y(value)});
     },
   };

@@ -3,6 +3,7 @@
 
 const ROW = 46; // height in pixels of a level with text
 const LEAST_TEXT = 6; // characters; a question of which less fits becomes a dot
+const LEAST_LABEL = 4; // characters; of a label of which less fits, only the flip rate is shown
 const MARKS = new Map([["yes", "✓"], ["no", "✗"], ["no or missing", "✗"]]);
 const MOST_TEXTS = 5000; // largest number of measured texts that are kept
 const pen = document.createElement("canvas").getContext("2d"); // measures text without a layout of the page
@@ -174,22 +175,24 @@ function questionPicture(node, {step, middle, upper, room}) {
 function endPicture(node, {step, middle, upper, room}, {tree}) {
   const [x, y] = [middle(node), upper(node)];
   const width = Math.max(Math.min(room(node) - 2, 96), 1.5);
-  const height = step > 30 ? 36 : Math.max(step - 2, 8);
+  const height = step > 30 ? 37 : Math.max(step - 2, 8);
   const box = shape("rect", {x: x - width / 2, y: y - 11, width, height, rx: Math.min(4, width / 3)});
-  const labelText = shape("text", {class: "label", x, y: y + 2, "text-anchor": "middle"});
-  const rate = shape("text", {class: "rate", x, y: y + 18, "text-anchor": "middle"});
+  const labelText = shape("text", {class: "label", x, y: y + 3, "text-anchor": "middle"});
   const top = 1 - 1 / tree.classes.length; // the flip rate of pure noise
   // A leaf of a booster has no label: it shows what it adds to the score, with the noise beside it.
   const words = (label) => (node.value
     ? fittedValue(node.value, width - 4)
     : fitted(label === null ? labelOf(node, tree) : tree.classes[label], width - 4));
-  const hasWords = height > 28 && words(null) !== "";
-  const hasRate = hasWords && !node.value && width > 26 && node.flips !== null && node.label >= 0;
+  const shown = words(null);
+  const isCutShort = !node.value && shown.length < LEAST_LABEL && shown !== labelOf(node, tree);
+  const hasWords = height > 28 && shown !== "" && !isCutShort;
+  const hasRate = height > 28 && !node.value && width > 34 && node.flips !== null && node.label >= 0;
+  const rate = shape("text", {class: "rate", x, y: y + (hasWords ? 19 : 12), "text-anchor": "middle"});
   function draw(flip, label) {
     const color = flip === null ? null : flipColor(flip, top);
     setAttribute(box, "class", color ? "end" : "end unknown");
     setAttribute(box, "fill", color ? color.fill : "none");
-    if (!hasWords) return;
+    if (!hasWords && !hasRate) return;
     setText(labelText, words(label));
     setText(rate, rateText(flip));
     setAttribute(labelText, "class", label === null ? "label" : "label flipped");
@@ -274,9 +277,10 @@ function smallTrees(svg, title, data) {
     draw(at) {
       const n = Math.min(at.trees ?? trees.length, trees.length);
       for (const [place, group] of drawn.entries()) group.style.display = place < n ? "" : "none";
-      // The votes of trees that are not drawn are unknown until the server answers.
+      // The votes of other releases, and of trees that are not drawn, are unknown until the server answers.
+      const isAway = ["epsilon", "depth", "alpha"].some((control) => at[control] !== data[control].value);
       const isWhole = at.trees === data.trees.value || at.trees === null;
-      const isKnown = votes.length > 0 && (isWhole || n === at.trees);
+      const isKnown = votes.length > 0 && !isAway && (isWhole || n === at.trees);
       title.textContent = isKnown ? tally(isWhole ? votes : votesOf(trees.slice(0, n), votes.length)) : "";
     },
   };

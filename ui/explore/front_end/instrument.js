@@ -38,7 +38,7 @@ function build(root) {
   const live = element("p", "live");
   live.setAttribute("aria-live", "polite");
   root.replaceChildren(sliders, pictures, live);
-  const moves = {seq: 0, held: null, moved: new Set(), at: null}; // what the user does with the sliders
+  const moves = {seq: 0, held: null, moved: new Set(), at: null, before: null}; // what the user does with the sliders
   const timers = {frame: 0, timer: 0, flicker: 0};
   return {root, inputs, curve, tree, votes, live, ...moves, ...timers};
 }
@@ -57,7 +57,10 @@ function figure(kind) {
 function connect(state) {
   for (const control of CONTROLS) {
     const {range} = state.inputs[control];
-    range.addEventListener("pointerdown", () => { state.held = control; });
+    range.addEventListener("pointerdown", () => {
+      state.held = control;
+      state.before = {at: state.at, moved: new Set(state.moved)};
+    });
     range.addEventListener("input", () => {
       state.at = {...state.at, [control]: state.data[control].values[Number(range.value)]};
       state.moved.add(control);
@@ -72,7 +75,7 @@ function connect(state) {
       finish(state, control);
     };
     range.addEventListener("pointerup", release);
-    range.addEventListener("pointercancel", release);
+    range.addEventListener("pointercancel", () => cancel(state, control));
     range.addEventListener("change", release);
   }
   state.resize = new ResizeObserver(() => { if (state.data) refresh(state); });
@@ -91,6 +94,19 @@ function finish(state, control) {
   state.seq += 1;
   const values = Object.fromEntries([...state.moved].map((other) => [other, state.at[other]]));
   state.send("moved", {values, seq: state.seq});
+}
+
+/** Undo a move that the browser cancels, because the finger scrolls the page. */
+function cancel(state, control) {
+  if (state.held !== control) return;
+  state.held = null;
+  state.at = state.before.at;
+  state.moved = state.before.moved;
+  window.clearTimeout(state.timer);
+  window.clearInterval(state.flicker);
+  state.timer = state.flicker = 0;
+  state.treePicture.settle();
+  request(state);
 }
 
 /** Draw in the next frame. Several requests before this frame cause one drawing. */
@@ -120,8 +136,9 @@ function drawAll(state) {
   const {value, isExact} = valueAt(data.curves.epsilons, line.mean, at.epsilon);
   // Other lines have fewer simulated releases than the present line, so their values are approximate.
   const isSure = isKnown && isExact && line === data.curves.line;
-  const accuracy = value === null ? "…" : `${isSure ? "" : "≈ "}${percentText(value)}`;
-  state.curve.note.textContent = `${accuracy} ${data.words.measure}`;
+  const isEmpty = !isKnown || value === null;
+  const accuracy = isEmpty ? "not simulated yet" : `${isSure ? "" : "≈ "}${percentText(value)} ${data.words.measure}`;
+  state.curve.note.textContent = accuracy;
   const shown = {epsilon: at.epsilon, depth: shaped.depth, trees: shaped.trees, alpha: at.alpha};
   for (const control of CONTROLS) {
     const {range, value: output, label} = state.inputs[control];
@@ -130,9 +147,11 @@ function drawAll(state) {
     if (place >= 0 && state.held !== control) range.value = String(place);
     const text = shown[control] === null ? "–" : String(shown[control]);
     output.textContent = text;
-    range.setAttribute("aria-valuetext", `${text}: ${accuracy} ${data.words.measure}`);
+    range.setAttribute("aria-valuetext", `${text}: ${accuracy}`);
     label.classList.toggle("off", range.disabled);
   }
+  const isByHand = data.byRule && (at.depth !== data.depth.value || at.trees !== data.trees.value);
+  for (const control of ["depth", "trees"]) state.inputs[control].why.textContent = isByHand ? "" : data[control].why;
   const same = data.sameAlpha[at.alpha];
   state.inputs.alpha.why.textContent = same ? `is right on the same records as “${same}”` : data.alpha.why;
   if (data.tree) {
@@ -176,7 +195,9 @@ function take(state, data) {
   state.tree.svg.setAttribute("aria-label", data.words.treeAlt);
   state.votes.title.textContent = data.words.votes;
   state.votes.svg.setAttribute("aria-label", data.words.votes);
-  state.live.textContent = data.words.live;
+  const settings = JSON.stringify([sent, data.words.tree, data.seq]);
+  if (settings !== state.announced) state.live.textContent = data.words.live; // not again for each refinement
+  state.announced = settings;
   const bar = element("span", "bar");
   bar.style.background = flipGradient();
   state.tree.scale.replaceChildren("flips: 0 %", bar, data.words.mostFlips);
