@@ -7,42 +7,22 @@ category becomes a separate category. DP-EBM still reads two things from the row
 them: which categories get a bin, and the number of rows.
 """
 
-import atexit
 import functools
-import pickle
-import subprocess
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from processes import HERE, environment, make_peer, python_of
+from processes import Peer
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import OTHER, Feature, text
 
-_EBM = "DPExplainableBoosting"
-
 
 @functools.cache
-def _worker() -> subprocess.Popen:
+def _ebm() -> Peer:
     """Return the process that makes all fits of DP-EBM."""
-    if not make_peer(_EBM):
-        raise RuntimeError("bench/peers.sh interpret failed; its message is above")
-    command = [python_of(_EBM), HERE / "ebm_worker.py"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
-    assert process.stdin
-    atexit.register(process.stdin.close)
-    return process
-
-
-def _ask(do: str, **command: Any) -> Any:
-    process = _worker()
-    assert process.stdin and process.stdout
-    pickle.dump({"do": do, **command}, process.stdin)
-    process.stdin.flush()
-    return pickle.load(process.stdout)
+    return Peer("DPExplainableBoosting", "ebm_worker.py")
 
 
 def _column(feature: Feature, cells: pd.Series) -> np.ndarray:
@@ -86,7 +66,7 @@ class ExplainableBoosting(_Peer):
         """Fit in the worker process, which keeps only the last model."""
         features = self.domain.features
         domains = [(f.low, f.high) if f.kind == "numeric" else sorted([*f.categories, OTHER]) for f in features]
-        _ask(
+        _ebm().ask(
             "fit",
             X=self._filled(X),
             y=self._codes(y),
@@ -101,7 +81,7 @@ class ExplainableBoosting(_Peer):
 
     def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
         """Return the shares of the classes."""
-        return _ask("shares", X=self._filled(X))
+        return _ebm().ask("shares", X=self._filled(X))
 
 
 class HistGradientBoosting(_Peer):

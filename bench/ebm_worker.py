@@ -11,15 +11,12 @@ single model has at ε (`budget_of_model`).
 """
 
 import math
-import os
-import pickle
-import sys
-import warnings
 
 import numpy as np
 import pandas as pd
 from interpret.privacy import DPExplainableBoostingClassifier
 from interpret.utils._privacy import calc_gdp_noise_multi, delta_eps_mu
+from peer_worker import serve
 from scipy.optimize import brentq
 
 BINS = 0.1  # share of ε that pays for the bins of the features; this is interpret's default
@@ -79,19 +76,5 @@ class Worker:
         return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
 
 
-def main():
-    warnings.simplefilter("ignore")
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # sends the output of libraries to stderr, because stdout is for answers
-    worker = Worker()
-    while True:
-        try:
-            command = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        pickle.dump(getattr(worker, command.pop("do"))(**command), answers)
-        answers.flush()
-
-
 if __name__ == "__main__":
-    main()
+    serve(Worker())

@@ -5,15 +5,13 @@ Treelite predict with the same model, which LightGBM trained (`prediction_worker
 and take turns in each round. This program is not part of the tests.
 """
 
-import pickle
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
 from measure import Results, interleave, seconds
-from processes import HERE, ROOT, environment, make_peer, python_of
+from processes import ROOT, Peer
 
 sys.path.insert(0, str(ROOT))
 from dpforest import Domain, Feature, MajorityLabelForestClassifier, RandomTreeBoosterClassifier
@@ -48,33 +46,21 @@ def our_forests(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[np.ndarray]
 
 def main() -> None:
     n, rounds = (30_000, 3) if "--quick" in sys.argv else (300_000, 7)
-    if not make_peer("LightGBM"):
-        raise SystemExit("bench/peers.sh lightgbm failed; its message is above")
     X, y = rows(n)
-    ours = our_forests(X, y)
-    command = [python_of("LightGBM"), HERE / "prediction_worker.py"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as worker:
-        assert worker.stdin and worker.stdout
+    peers = Peer("LightGBM", "prediction_worker.py")
+    leaves = peers.ask("fit", X=X, y=y, n_trees=N_TREES, depth=DEPTH)
 
-        def ask(do: str, **more: object) -> float:
-            assert worker.stdin and worker.stdout
-            pickle.dump({"do": do, "X": X, **more}, worker.stdin)
-            worker.stdin.flush()
-            return pickle.load(worker.stdout)
+    def timed(predict: Callable[[np.ndarray], np.ndarray]) -> float:
+        start = time.perf_counter()
+        predict(X)
+        return time.perf_counter() - start
 
-        def timed(predict: Callable[[np.ndarray], np.ndarray]) -> float:
-            start = time.perf_counter()
-            predict(X)
-            return time.perf_counter() - start
-
-        leaves = ask("fit", y=y, n_trees=N_TREES, depth=DEPTH)
-        runs: dict[str, Callable[[], float]] = {name: lambda f=f: timed(f) for name, f in ours.items()}
-        runs |= {who: lambda who=who: ask("predict", who=who) for who in PEERS}
-        for run in runs.values():
-            run()  # compiles kernels and fills caches
-        results = Results()
-        interleave(results, runs, rounds)
-        worker.stdin.close()
+    runs: dict[str, Callable[[], float]] = {name: lambda f=f: timed(f) for name, f in our_forests(X, y).items()}
+    runs |= {who: lambda who=who: peers.ask("predict", who=who, X=X) for who in PEERS}
+    for run in runs.values():
+        run()  # compiles kernels and fills caches
+    results = Results()
+    interleave(results, runs, rounds)
     print(f"{n:,} × {N_FEATURES}, {N_TREES} trees of depth {DEPTH}, one thread; medians of {rounds} rounds; LightGBM's")
     print(f"trees have {leaves:.0f} leaves on average, ours {2**DEPTH:,}.")
     for name in runs:

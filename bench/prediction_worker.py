@@ -8,11 +8,7 @@ The program reads pickled commands on stdin and answers on stdout:
 LightGBM trains one model, and all three programs predict with this model on one thread. X has type float32.
 """
 
-import os
-import pickle
-import sys
 import time
-import warnings
 
 import lightgbm
 import numpy as np
@@ -20,6 +16,7 @@ import onnxruntime
 import treelite
 from onnxmltools.convert import convert_lightgbm
 from onnxmltools.convert.common.data_types import FloatTensorType
+from peer_worker import serve
 
 onnxruntime.set_default_logger_severity(3)  # hides a warning about the shape of an output that this program ignores
 
@@ -51,19 +48,5 @@ class Worker:
         return time.perf_counter() - start
 
 
-def main():
-    warnings.simplefilter("ignore")
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # sends the output of libraries to stderr, because stdout is for answers
-    worker = Worker()
-    while True:
-        try:
-            command = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        pickle.dump(getattr(worker, command.pop("do"))(**command), answers)
-        answers.flush()
-
-
 if __name__ == "__main__":
-    main()
+    serve(Worker())

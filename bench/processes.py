@@ -1,7 +1,9 @@
 """Worker processes of the benchmark. They stay alive, so that the runs of all contenders can alternate."""
 
+import atexit
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +43,25 @@ def ask(python: str, code: str, **env: str) -> Any:
     """Run a short program, and return its output, read as JSON."""
     done = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True, env=environment(**env))
     return json.loads(done.stdout)
+
+
+class Peer:
+    """A process that runs a script in the environment of a peer, and answers its commands (`peer_worker.serve`)."""
+
+    def __init__(self, who: str, script: str) -> None:
+        if not make_peer(who):
+            raise RuntimeError(f"bench/peers.sh could not make the environment of {who}; its message is above")
+        command = [python_of(who), HERE / script]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
+        assert self._process.stdin
+        atexit.register(self._process.stdin.close)
+
+    def ask(self, do: str, **command: Any) -> Any:
+        """Call a method of the script's worker, and return its result."""
+        assert self._process.stdin and self._process.stdout
+        pickle.dump({"do": do, **command}, self._process.stdin)
+        self._process.stdin.flush()
+        return pickle.load(self._process.stdout)
 
 
 class Worker:

@@ -245,7 +245,7 @@ const [SMALL_WIDTH, SMALL_HEIGHT] = [56, 40]; // largest width and height of a s
 /** The small trees: {draw(at)}. It shows as many trees as `at` has, and writes the votes of the forest into `title`. */
 function smallTrees(svg, title, data) {
   svg.replaceChildren();
-  svg.style.display = data.votes ? "" : "none";
+  svg.style.visibility = data.votes ? "" : "hidden"; // keeps its place until the votes arrive
   title.textContent = "";
   if (!data.votes) return {draw() {}};
   const {trees, votes} = data.votes;

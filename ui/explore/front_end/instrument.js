@@ -59,7 +59,7 @@ function connect(state) {
     const {range} = state.inputs[control];
     range.addEventListener("pointerdown", () => {
       state.held = control;
-      state.before = {at: state.at, moved: new Set(state.moved)};
+      state.before = {value: state.at[control], isMoved: state.moved.has(control)};
     });
     range.addEventListener("input", () => {
       state.at = {...state.at, [control]: state.data[control].values[Number(range.value)]};
@@ -84,12 +84,7 @@ function connect(state) {
 
 /** Send the finished move of a control to Python, with all other moves that Python has not answered yet. */
 function finish(state, control) {
-  window.clearTimeout(state.timer);
-  state.timer = 0;
-  window.clearInterval(state.flicker);
-  state.flicker = 0;
-  state.treePicture.settle();
-  request(state);
+  settle(state);
   if (state.at[control] === state.data[control].value && state.seq === state.data.seq) return;
   state.seq += 1;
   const values = Object.fromEntries([...state.moved].map((other) => [other, state.at[other]]));
@@ -100,8 +95,13 @@ function finish(state, control) {
 function cancel(state, control) {
   if (state.held !== control) return;
   state.held = null;
-  state.at = state.before.at;
-  state.moved = state.before.moved;
+  state.at = {...state.at, [control]: state.before.value};
+  if (!state.before.isMoved) state.moved.delete(control);
+  settle(state);
+}
+
+/** Stop the timers of a move, and draw the labels without noise. */
+function settle(state) {
   window.clearTimeout(state.timer);
   window.clearInterval(state.flicker);
   state.timer = state.flicker = 0;
@@ -147,6 +147,7 @@ function drawAll(state) {
     if (place >= 0 && state.held !== control) range.value = String(place);
     const text = shown[control] === null ? "–" : String(shown[control]);
     output.textContent = text;
+    output.title = text; // a long name of α is cut
     range.setAttribute("aria-valuetext", `${text}: ${accuracy}`);
     label.classList.toggle("off", range.disabled);
   }
@@ -155,7 +156,7 @@ function drawAll(state) {
   const same = data.sameAlpha[at.alpha];
   state.inputs.alpha.why.textContent = same ? `is right on the same records as “${same}”` : data.alpha.why;
   if (data.tree) {
-    const isDeeper = !data.byRule && at.depth > data.depth.value; // the server has not sent the deeper tree yet
+    const isDeeper = at.depth > data.depth.value; // the server has not sent the deeper tree yet
     const place = at.epsilon !== data.epsilon.value ? data.words.treeAway : "";
     state.tree.note.textContent = isDeeper ? `(the tree of depth ${data.depth.value})` : place;
   }
