@@ -123,14 +123,14 @@ function request(state) {
 function flicker(state, control) {
   const isStill = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   if (control !== "epsilon" || isStill || state.flicker) return;
-  state.flicker = window.setInterval(() => state.treePicture.flicker(shapeAt(state.data, state.at)), FLICKER);
+  state.flicker = window.setInterval(() => state.treePicture.flicker(state.at), FLICKER);
 }
 
 function drawAll(state) {
   const {data, at} = state;
   const shaped = shapeAt(data, at);
   state.curvePicture.draw(at);
-  state.treePicture.draw(shaped);
+  state.treePicture.draw(at); // whole, even if the rule would grow a smaller tree at this ε
   state.smallTrees.draw(shaped);
   const {line, isKnown} = selectedLine(data, at);
   const {value, isExact} = valueAt(data.curves.epsilons, line.mean, at.epsilon);
@@ -155,11 +155,14 @@ function drawAll(state) {
   for (const control of ["depth", "trees"]) state.inputs[control].why.textContent = isByHand ? "" : data[control].why;
   const same = data.sameAlpha[at.alpha];
   state.inputs.alpha.why.textContent = same ? `is right on the same records as “${same}”` : data.alpha.why;
-  if (data.tree) {
-    const isDeeper = at.depth > data.depth.value; // the server has not sent the deeper tree yet
-    const place = at.epsilon !== data.epsilon.value ? data.words.treeAway : "";
-    state.tree.note.textContent = isDeeper ? `(the tree of depth ${data.depth.value})` : place;
-  }
+  state.tree.note.textContent = data.tree ? treeNote(data, at) : "";
+}
+
+/** State which tree is drawn, while the sliders are at a position whose tree the server has not sent yet. */
+function treeNote(data, at) {
+  if (at.depth > data.depth.value) return `(the tree of depth ${data.depth.value})`;
+  if (at.alpha !== data.alpha.value) return `(the tree at α = ${data.alpha.value})`;
+  return at.epsilon !== data.epsilon.value ? data.words.treeAway : "";
 }
 
 /** Build the pictures again from the present data, and draw them. */
