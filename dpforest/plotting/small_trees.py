@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.plotting.instrument import extents
+from dpforest.plotting.style import visible
 from dpforest.simulation.views import ForestView
 from dpforest.trees.layout import Trees
 from dpforest.trees.routing import leaves_of_rows
@@ -33,16 +34,32 @@ def small_trees(view: ForestView, codes: np.ndarray) -> dict[str, Any]:
           `DEEPEST` its horizontal position from 0 to 99, its level, and the index of its parent (-1 for the root).
           ``path`` has the indices of the nodes that the row passes. ``label`` is the class of the row's leaf, by index.
           ``added`` is what this leaf adds to a score, as text; it is empty if trees vote instead of adding scores.
+          ``score`` is the class to whose score alone the tree adds, by index; -1 if there is no such class.
         - ``votes``: number of trees that vote for each class, over all trees; empty if trees add scores.
+        - ``classes``: names of the classes.
+        - ``n_trees``: number of all trees.
     """
     leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
     labels, added = _labels_and_scores(view, leaves)
     drawn = [
-        {**_shape(view.trees.select(tree), view.path(tree, codes)), "label": labels[tree], "added": added[tree]}
+        {
+            **_shape(view.trees.select(tree), view.path(tree, codes)),
+            "label": labels[tree],
+            "added": added[tree],
+            "score": _class_of(view, tree),
+        }
         for tree in range(min(view.trees.n_trees, MOST_TREES))
     ]
     votes = [] if added[0] else np.bincount(labels, minlength=view.domain.n_classes).tolist()
-    return {"trees": drawn, "votes": votes}
+    classes = [visible(str(label)) for label in view.domain.classes]
+    return {"trees": drawn, "votes": votes, "classes": classes, "n_trees": view.trees.n_trees}
+
+
+def _class_of(view: ForestView, tree: int) -> int:
+    """Return the class whose trees include this tree, by index; -1 if all trees serve all classes."""
+    if view.class_of_tree is None or view.domain.n_classes == 2:
+        return -1
+    return int(view.class_of_tree[tree])
 
 
 def _labels_and_scores(view: ForestView, leaves: np.ndarray) -> tuple[list[int], list[str]]:

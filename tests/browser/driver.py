@@ -164,6 +164,7 @@ class Explore:
 
     def curve_in_sight(self) -> None:
         """Check that the ε slider and the axis of the first chart are visible without scrolling."""
+        self.page.locator(f"{INSTRUMENT} .curve .tick, .js-plotly-plot .xtitle").first.wait_for(state="attached")
         if self.page.locator(INSTRUMENT).count():
             expect(self.page.locator(f"{INSTRUMENT} .curve .tick").last).to_be_in_viewport(ratio=1)
             expect(self.slider("Privacy budget ε")).to_be_in_viewport(ratio=1)

@@ -176,7 +176,7 @@ def test_data_dependent_forests_show_their_controls_and_losses(explore: Explore)
     with explore.refigured(), explore.curve_chart.redrawn():
         explore.slider("α").press("End")
     assert explore.settings()["alphas"] == "follows the error of the tree before"
-    expect(explore.exact_values()).to_contain_text("For example; what it was in each tree")
+    expect(explore.exact_values()).to_contain_text("This drawing is an example")
     explore.page.keyboard.press("Escape")
     with explore.refigured():
         explore.slider("α").press("Home")

@@ -197,11 +197,36 @@ def test_small_trees_vote_and_follow_the_slider(explore: Explore) -> None:
     small = explore.page.locator(f"{INSTRUMENT} svg.votes > g:visible")
     expect(small).to_have_count(9)
     expect(explore.page.locator(f"{INSTRUMENT} .tally")).to_have_text(re.compile(r"of 9 (benign|malignant)"))
+    colors = "e => e.map(one => getComputedStyle(one)[one.tagName === 'circle' ? 'fill' : 'backgroundColor'])"
+    keys = explore.page.locator(f"{INSTRUMENT} .key").evaluate_all(colors)
+    assert set(explore.page.locator(f"{INSTRUMENT} circle.vote").evaluate_all(colors)) == set(keys)
+    assert explore.page.locator(f"{INSTRUMENT} .curve .tick[text-anchor=end]:has-text('%')").count() >= 3
     drag(explore, "Trees", 0.0)
     expect(small).to_have_count(1)
     expect(explore.page.locator(f"{INSTRUMENT} .tally")).to_have_text(re.compile(r"^1 of 1 "))
     with explore.refigured():
         explore.page.mouse.up()
+
+
+@pytest.mark.slow
+def test_a_drawing_states_how_many_levels_and_trees_it_leaves_out(explore: Explore) -> None:
+    explore.open(data="adult", depth=12, trees=40)
+    expect(explore.page.locator(f"{INSTRUMENT} svg.votes > text")).to_have_text("+10")
+    picture = explore.page.locator(f"{INSTRUMENT} .tree svg:not(.votes)")
+    expect(picture.locator("> text")).to_have_text(
+        re.compile(r"^\d+ of 12 levels; each box")
+    )
+
+
+@pytest.mark.slow
+def test_boosted_trees_of_three_classes_are_all_drawn_with_their_numbers(explore: Explore) -> None:
+    explore.open(data="cmc", forest="boosted", trees=2, depth=2)
+    numbers = explore.page.locator(f"{INSTRUMENT} svg.votes > g > text")
+    expect(numbers).to_have_count(6)
+    expect(numbers.first).to_have_text(re.compile(r"^[+−][\d.]+$"))
+    expect(explore.page.locator(f"{INSTRUMENT} .tree .title").first).to_have_text(
+        "Tree 1 of 6 (2 for each of 3 classes)"
+    )
 
 
 @pytest.mark.slow

@@ -262,7 +262,7 @@ class Instrument:
             "curve": f"Held-out {name.lower()}",
             "measure": "balanced accuracy" if self._measure == "balanced_accuracy" else "right",
             "axis": "ε" if settings.certified else "ε as claimed",
-            "tree": f"Tree {self._tree_index + 1} of {n_trees}: flips by noise",
+            "tree": f"Tree {self._tree_index + 1} of {n_trees}{self._for_each_class()}",
             "votes": self._votes_title(),
             "treeAway": f"(the tree at ε = {settings.epsilon:g})",
             "badge": "Curator only",
@@ -279,8 +279,15 @@ class Instrument:
         if self._votes is None:
             return ""
         label = self._tree["classes"][self._votes["truth"]] if self._tree and self._votes["votes"] else ""
-        record = f"held-out record {self._votes['record']}{f' (“{label}”)' if label else ''}"
-        return f"Votes on {record}" if self._votes["votes"] else f"What each tree adds to the score of {record}"
+        record = f"record {self._votes['record']}{f' (“{label}”)' if label else ''}"
+        return f"Votes on {record}" if self._votes["votes"] else f"Each tree adds to the score of {record}"
+
+    def _for_each_class(self) -> str:
+        """State how many of the trees belong to each class, if each class has trees."""
+        if self._view is None or self._view.class_of_tree is None or self._view.domain.n_classes == 2:
+            return ""
+        n_classes = self._view.domain.n_classes
+        return f" ({self._view.trees.n_trees // n_classes} for each of {n_classes} classes)"
 
 
 def _slider(name: str, values: Any, value: Any, why: str = "") -> dict[str, Any]:

@@ -90,7 +90,7 @@ def show() -> None:
         if stored:
             stored.into(job)
         few = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
-        result = first_release.first_releases(table, [job], few, st.container())
+        result = first_release.first_releases(table, [job], few, st.empty())
         level = baselines.level(table)
         is_useless = is_no_better_than_guessing(result, level, settings.name, settings.epsilon)
         is_asked = release.button(choice, certificate, ledger, release_place, is_useless=is_useless)

@@ -40,10 +40,12 @@ function curvePicture(svg, data) {
 
   svg.replaceChildren();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  for (const accuracy of niceSteps(low, high)) {
+  const steps = niceSteps(low, high);
+  const digits = steps[1] - steps[0] < 0.0099 ? 1 : 0;
+  for (const accuracy of steps) {
     svg.append(shape("line", {class: "grid", x1: edge.left, x2: width - edge.right, y1: y(accuracy), y2: y(accuracy)}));
     svg.append(shape("text", {class: "tick", x: edge.left - 6, y: y(accuracy) + 4, "text-anchor": "end"},
-      percentText(accuracy, high - low < 0.05 ? 1 : 0)));
+      percentText(accuracy, digits)));
   }
   for (const epsilon of TICKS.filter((one) => Math.log(one) >= ends[0] - 1e-9 && Math.log(one) <= ends[1] + 1e-9)) {
     svg.append(shape("text", {class: "tick", x: x(epsilon), y: height - 24, "text-anchor": "middle"}, String(epsilon)));
@@ -53,12 +55,9 @@ function curvePicture(svg, data) {
     data.words.axis));
   svg.append(shape("text", {class: "tick", x: width - edge.right, y: height - 6, "text-anchor": "end"},
     "more accurate →"));
-  for (const level of data.levels) {
-    svg.append(shape("line", {class: `level ${level.kind}`, x1: edge.left, x2: width - edge.right, y1: y(level.value),
-      y2: y(level.value)}));
-    const isFloor = level.kind === "floor"; // the curve rises, so there is room above the floor on the right
-    svg.append(shape("text", {class: "level-name", x: isFloor ? width - edge.right : edge.left + 4,
-      y: y(level.value) - 5, "text-anchor": isFloor ? "end" : "start"}, `${level.words} ${percentText(level.value)}`));
+  for (const {kind, value} of data.levels) {
+    const place = {x1: edge.left, x2: width - edge.right, y1: y(value), y2: y(value)};
+    svg.append(shape("line", {class: `level ${kind}`, ...place}));
   }
   const band = shape("path", {class: "band", d: bandPath(data.curves, x, y)});
   const faint = shape("g", {class: "others"});
@@ -66,7 +65,8 @@ function curvePicture(svg, data) {
   const curve = shape("path", {class: data.certified ? "curve" : "curve claimed"});
   const here = shape("line", {class: "here", y1: edge.top, y2: height - edge.bottom});
   const dot = shape("circle", {class: data.certified ? "dot" : "dot claimed", r: 7});
-  svg.append(faint, band, curve, here, dot);
+  const names = data.levels.map((level) => levelName(level, data.curves, width, edge, y));
+  svg.append(faint, band, curve, here, dot, ...names);
 
   return {
     draw(at) {
@@ -83,6 +83,17 @@ function curvePicture(svg, data) {
   };
 }
 
+/** The name of a horizontal line. It stands below its line if the curve passes through the place above it. */
+function levelName({kind, value, words}, {line}, width, edge, y) {
+  const isRight = kind === "floor"; // the curve rises, so there is most room at the right above this line
+  const half = Math.floor(line.mean.length / 2);
+  const means = (isRight ? line.mean.slice(half) : line.mean.slice(0, half)).filter((mean) => mean !== null);
+  const isCrossed = means.some((mean) => y(mean) < y(value) + 4 && y(mean) > y(value) - 26);
+  const [x, anchor] = isRight ? [width - edge.right, "end"] : [edge.left + 4, "start"];
+  return shape("text", {class: "level-name", x, y: y(value) + (isCrossed ? 15 : -5), "text-anchor": anchor},
+    `${words} ${percentText(value)}`);
+}
+
 /** The SVG path around the band of one standard deviation to either side of the present line. */
 function bandPath({epsilons, line}, x, y) {
   const known = [...line.mean.keys()].filter((place) => line.mean[place] !== null);
@@ -93,12 +104,12 @@ function bandPath({epsilons, line}, x, y) {
   return known.length > 1 ? `M${[...above, ...below].join("L")}Z` : "";
 }
 
-/** A few evenly spaced round values between two shares. */
+/** Three to seven evenly spaced round values between two shares. */
 function niceSteps(low, high) {
-  const rough = (high - low) / 4;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough);
-  const steps = [];
-  for (let value = Math.ceil(low / step) * step; value <= high + 1e-9; value += step) steps.push(value);
-  return steps;
+  const power = 10 ** Math.floor(Math.log10(high - low));
+  const valuesBy = (step) => {
+    const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
+    return Array.from({length: Math.max(last - first + 1, 0)}, (_, place) => (first + place) * step);
+  };
+  return [5, 2, 1, 0.5, 0.2].map((one) => valuesBy(one * power)).find((values) => values.length >= 3);
 }

@@ -78,6 +78,8 @@ function treePicture(svg, data) {
   const edges = shape("g", {class: "edges"});
   edges.append(...nodes.flatMap(({edge}) => edge ?? []));
   svg.append(edges, ...nodes.map(({group}) => group));
+  if (places.levels < tree.depth) svg.append(shape("text", {class: "answer", x: 0, y: places.height - 3},
+    `${places.levels} of ${tree.depth} levels; each box joins the leaves below it`));
   const flipAt = ({flips, label}, epsilon) =>
     (flips && label >= 0 ? valueAt(data.curves.epsilons, flips, epsilon).value : null);
   const drawNodes = (at, labels) => {
@@ -110,11 +112,12 @@ function placesIn(svg, tree) {
   const {width, height} = svg.getBoundingClientRect();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const levels = Math.max(...tree.nodes.map((node) => node.level));
-  const step = levels ? Math.min(ROW, (height - ROW) / levels) : ROW;
+  const below = levels < tree.depth ? ROW + 12 : ROW; // with a line of text below the tree
+  const step = levels ? Math.min(ROW, (height - below) / levels) : ROW;
   const middle = (node) => ((node.left + node.right) / 2) * width;
   const upper = (node) => 14 + node.level * step;
   const room = (node) => (node.right - node.left) * width;
-  return {levels, step, middle, upper, room};
+  return {levels, height, step, middle, upper, room};
 }
 
 /**
@@ -177,7 +180,6 @@ function endPicture(node, {step, middle, upper, room}, {tree}) {
   const width = Math.max(Math.min(room(node) - 2, 96), 1.5);
   const height = step > 30 ? 37 : Math.max(step - 2, 8);
   const box = shape("rect", {x: x - width / 2, y: y - 11, width, height, rx: Math.min(4, width / 3)});
-  const labelText = shape("text", {class: "label", x, y: y + 3, "text-anchor": "middle"});
   const top = 1 - 1 / tree.classes.length; // the flip rate of pure noise
   // A leaf of a booster has no label: it shows what it adds to the score, with the noise beside it.
   const words = (label) => (node.value
@@ -187,6 +189,7 @@ function endPicture(node, {step, middle, upper, room}, {tree}) {
   const isCutShort = !node.value && shown.length < LEAST_LABEL && shown !== labelOf(node, tree);
   const hasWords = height > 28 && shown !== "" && !isCutShort;
   const hasRate = height > 28 && !node.value && width > 34 && node.flips !== null && node.label >= 0;
+  const labelText = shape("text", {class: "label", x, y: y + (hasRate ? 3 : 12), "text-anchor": "middle"});
   const rate = shape("text", {class: "rate", x, y: y + (hasWords ? 19 : 12), "text-anchor": "middle"});
   function draw(flip, label) {
     const color = flip === null ? null : flipColor(flip, top);
@@ -239,23 +242,29 @@ function endWords(node, flip, at, data) {
   return `${label}: ${amount}${below}${flips}`;
 }
 
-const CLASS_COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
+const CLASS_COLORS = ["#0072B2", "#D55E00", "#009E73"]; // of the three classes with the most votes
+const OTHER_COLOR = "#8A929C";
 const [SMALL_WIDTH, SMALL_HEIGHT] = [56, 40]; // largest width and height of a small tree, in pixels
+const MORE_WIDTH = 36; // room after the small trees for the number of trees that are not drawn
 
-/** The small trees: {draw(at)}. It shows as many trees as `at` has, and writes the votes of the forest into `title`. */
-function smallTrees(svg, title, data) {
+/** The small trees: {draw(at)}. It shows as many trees as `at` has, and writes the votes of the forest into `tally`. */
+function smallTrees(svg, tally, data) {
   svg.replaceChildren();
   svg.style.visibility = data.votes ? "" : "hidden"; // keeps its place until the votes arrive
-  title.textContent = "";
+  tally.replaceChildren();
   if (!data.votes) return {draw() {}};
-  const {trees, votes} = data.votes;
+  const {trees, votes, classes, n_trees: nTrees} = data.votes;
   const {width} = svg.getBoundingClientRect();
-  const room = Math.min(width / trees.length, SMALL_WIDTH);
+  const room = Math.min((width - MORE_WIDTH) / trees.length, SMALL_WIDTH);
   svg.setAttribute("viewBox", `0 0 ${width} ${SMALL_HEIGHT}`);
+  const isVote = votes.length > 0; // the trees of boosters add numbers to scores
+  const order = byVotes(isVote ? votes : votesOf(trees, classes.length));
+  const colorOf = (label) => CLASS_COLORS[order.indexOf(label)] ?? OTHER_COLOR;
+  const hasNumbers = trees.every(({added}) => added && textWidth(added) + 4 < room);
   const drawn = trees.map((tree, place) => {
     const group = shape("g");
     const x = (node) => place * room + 3 + (node[0] / 99) * (room - 8);
-    const y = (node) => 4 + node[1] * 8;
+    const y = (node) => 4 + node[1] * (hasNumbers ? 5.5 : 8);
     const line = (child) => {
       const node = tree.nodes[child];
       const parent = tree.nodes[node[2]];
@@ -265,43 +274,57 @@ function smallTrees(svg, title, data) {
     group.append(shape("path", {class: "small", d: below.map(line).join("")}));
     group.append(shape("path", {class: "passed", d: tree.path.slice(1).map(line).join("")}));
     const end = tree.nodes[tree.path.at(-1)];
-    const color = CLASS_COLORS[tree.label] ?? "#8A929C";
-    group.append(shape("circle", {class: "vote", cx: x(end), cy: y(end) + 2, r: 3.5, fill: color}));
-    const word = tree.added || (data.tree.classes[tree.label] ?? "");
-    group.append(shape("title", {}, `Tree ${place + 1}: ${word}`));
+    group.append(shape("circle", {class: "vote", cx: x(end), cy: y(end) + 2, r: 3.5, fill: colorOf(tree.label)}));
+    const number = tree.added.replace("-", "−");
+    if (hasNumbers) group.append(shape("text", {class: "answer", x: place * room, y: SMALL_HEIGHT - 1}, number));
+    const of = tree.score < 0 ? "" : ` (score of ${classes[tree.score]})`;
+    group.append(shape("title", {}, `Tree ${place + 1}${of}: ${number} ${of ? "" : classes[tree.label] ?? ""}`));
     svg.append(group);
     return group;
   });
+  const more = shape("text", {class: "answer", x: trees.length * room + 4, y: SMALL_HEIGHT / 2});
+  svg.append(more);
 
   return {
     draw(at) {
-      const n = Math.min(at.trees ?? trees.length, trees.length);
+      const all = Math.round(at.trees === null ? nTrees : at.trees * nTrees / data.trees.value); // of all classes
+      const n = Math.min(all, trees.length);
       for (const [place, group] of drawn.entries()) group.style.display = place < n ? "" : "none";
       // The votes of other releases, and of trees that are not drawn, are unknown until the server answers.
       const isAway = ["epsilon", "depth", "alpha"].some((control) => at[control] !== data[control].value);
       const isWhole = at.trees === data.trees.value || at.trees === null;
-      const isKnown = votes.length > 0 && !isAway && (isWhole || n === at.trees);
-      title.textContent = isKnown ? tally(isWhole ? votes : votesOf(trees.slice(0, n), votes.length)) : "";
+      const isKnown = !isAway && (isWhole || n === all);
+      const counts = isVote && isWhole ? votes : votesOf(trees.slice(0, n), classes.length);
+      tally.replaceChildren(...(isKnown ? words(counts) : []));
+      tally.title = tally.textContent; // long words are cut
+      setText(more, all > n ? `+${all - n}` : "");
     },
   };
 
-  /** The classes with the most votes, in words: 26 of 30 benign, 4 malignant. */
-  function tally(counts) {
+  /** The classes with the most votes, each after a dot in its color: ● 26 of 30 benign ● 4 malignant. */
+  function words(counts) {
     const total = counts.reduce((sum, count) => sum + count, 0);
-    const order = [...counts.keys()].filter((label) => counts[label]).sort((a, b) => counts[b] - counts[a]);
     const name = (label) => {
-      const word = fitted(data.tree.classes[label], 150);
+      const word = fitted(classes[label], 150);
       return /^[\d.]/.test(word) ? `“${word}”` : word; // a number of votes stands before the name
     };
-    const words = order.slice(0, 3).map((label, place) =>
-      `${counts[label]}${place ? "" : ` of ${total}`} ${name(label)}`);
-    return `${words.join(", ")}${order.length > 3 ? ", …" : ""}`;
+    return byVotes(counts).slice(0, CLASS_COLORS.length).flatMap((label, place) => {
+      const dot = document.createElement("span");
+      dot.className = "key";
+      dot.style.background = colorOf(label);
+      return [dot, isVote ? `${counts[label]}${place ? "" : ` of ${total}`} ${name(label)}` : `for ${name(label)}`];
+    });
   }
+}
+
+/** The classes with votes, those with the most votes first. */
+function byVotes(counts) {
+  return [...counts.keys()].filter((label) => counts[label]).sort((a, b) => counts[b] - counts[a]);
 }
 
 /** The number of these trees that vote for each class. */
 function votesOf(trees, nClasses) {
   const counts = Array(nClasses).fill(0);
-  for (const tree of trees) counts[tree.label] += 1;
+  for (const {label} of trees) if (label >= 0) counts[label] += 1;
   return counts;
 }

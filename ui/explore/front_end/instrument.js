@@ -148,7 +148,7 @@ function drawAll(state) {
     const text = shown[control] === null ? "–" : String(shown[control]);
     output.textContent = text;
     output.title = text; // a long name of α is cut
-    range.setAttribute("aria-valuetext", `${text}: ${accuracy}`);
+    range.setAttribute("aria-valuetext", range.disabled ? data[control].why : `${text}: ${accuracy}`);
     label.classList.toggle("off", range.disabled);
   }
   const isByHand = data.byRule && (at.depth !== data.depth.value || at.trees !== data.trees.value);
@@ -204,7 +204,7 @@ function take(state, data) {
   state.announced = settings;
   const bar = element("span", "bar");
   bar.style.background = flipGradient();
-  state.tree.scale.replaceChildren("flips: 0 %", bar, data.words.mostFlips);
+  state.tree.scale.replaceChildren("flips by noise: 0 %", bar, data.words.mostFlips);
   refresh(state);
 }
 
