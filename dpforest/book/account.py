@@ -1,4 +1,4 @@
-"""Accounts: an account books each fit on a population in a ledger across releases, and writes the file of the fit."""
+"""Account that books each fit on a population in a ledger across releases, and writes the file of the forest."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class PopulationAccount:
     def write(self, forest: ReleasedForest, path: str | os.PathLike[str]) -> None:
         """Write the file of the last fit, and store the hash of the file in the book.
 
-        The file gets its name only when it is complete. The method raises BookError if no fit was booked.
+        The file gets its name only when it is complete, so a crash leaves no partial file under this name. The method
+        raises BookError if no fit was booked.
         """
         self._last_booking()
         file = forest.to_bytes()

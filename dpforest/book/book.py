@@ -80,8 +80,8 @@ class Book:
         cap : number, optional
             Largest ε that the sum of all releases may reach; by default there is no cap.
         rows_per_person : int, optional
-            Largest number of rows of one person. A population can have both releases that protect rows and releases
-            that protect persons only if this number is stated, because otherwise their losses have no sum.
+            Largest number of rows of one person. Without this number, losses of rows and losses of persons have no sum,
+            so a population accepts only one of these two kinds of releases.
         """
         check_name(name, "A population")
         with self._store.writing() as db:
@@ -99,7 +99,7 @@ class Book:
     def set_rows_per_person(self, name: str, rows: int) -> None:
         """Set the largest number of rows of one person.
 
-        Raise BookError if the number is smaller than before, because it would lower the total loss of earlier releases.
+        Raise BookError for a smaller number than before, which would lower the total loss of earlier releases.
         """
         limits(None, rows)
         with self._store.writing() as db:
@@ -123,7 +123,7 @@ class Book:
             return population_of(db, name)
 
     def delete_population(self, name: str) -> None:
-        """Delete a population with all of its bookings. This does not undo any release."""
+        """Delete a population with all of its bookings. The releases themselves cannot be undone."""
         with self._store.writing() as db:
             population_of(db, name)
             db.execute("DELETE FROM populations WHERE name = ?", (name,))

@@ -1,4 +1,4 @@
-"""Copies of a book as JSON: make the entry of a booking, read a copy, and add its bookings to another book."""
+"""Copies of a book as JSON: make the entry of a booking, read a copy, and add a booking of a copy to a book."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def _booking_in(entry: dict[str, Any], populations: set[str]) -> Booking:
 def merge(db: sqlite3.Connection, booking: Booking) -> bool:
     """Add a booking of a copy to the book, and return whether the booking is new.
 
-    If the book already has this booking, the function adds a missing hash and record, and missing notes.
+    If the book already has this booking, the function adds missing notes, and the hash with the record if the hash is
+    missing. Raise BookError if the two bookings differ.
     """
     row = db.execute("SELECT * FROM bookings WHERE id = ?", (booking.id,)).fetchone()
     if row is None:

@@ -2,7 +2,7 @@
 
 
 class BookError(ValueError):
-    """Raised if a book cannot be read or written, or if it refuses a release. In all cases, nothing was released."""
+    """Raised if a book cannot be read or written, or refuses a release. If booking a fit fails, no noise was drawn."""
 
 
 class StaleProjectError(BookError):

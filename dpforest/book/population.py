@@ -170,7 +170,7 @@ def check_name(name: Any, what: str) -> None:
 
 
 def check_cost(cost: Cost, delta: float) -> None:
-    """Raise BookError unless a cost has a loss above 0 and a known neighbor relation, and δ fits its kind of loss."""
+    """Raise BookError unless the loss is above 0, the neighbor relation is known, and δ fits the kind of the loss."""
     loss = as_loss(cost.loss)
     is_possible = delta == 0 if loss.kind == PURE else 0 < delta < 1
     if loss.amount <= 0 or cost.neighbors not in NEIGHBORS or not is_possible:

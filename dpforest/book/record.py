@@ -87,7 +87,7 @@ class ReleaseRecord:
     rows_per_person : int or None
         Largest number of rows of one person, if the book states it.
     epsilon : Fraction
-        ε of the certificate, at δ. If δ is 0, this is the booked loss.
+        ε of the certificate, at δ. If δ is 0, this ε is the booked loss.
     delta : float
         δ of the certificate, at least 0 and below 1.
     mu_squared : Fraction or None
@@ -197,7 +197,7 @@ class ReleaseRecord:
         Raises
         ------
         RecordError
-            If the text is no JSON, or has another version, or a field is missing, unknown or not valid.
+            If the text is not JSON or not a record of this version, or if a field is missing, unknown or not valid.
         """
         try:
             content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_repeats)

@@ -13,7 +13,7 @@ from dpforest.privacy.ledger import NEIGHBORS
 from dpforest.privacy.rationals import written_fraction
 
 UNITS: Final = ("row", "person")
-PUBLIC_SOURCES: Final = ("documented", "asserted")  # no other source is public, for example a schema read from the rows
+PUBLIC_SOURCES: Final = ("documented", "asserted")  # a schema that was read from the rows is not public
 _Rule = tuple[Callable[[Any], bool], str]  # function that tests a value, and description of the values that pass
 
 
@@ -104,7 +104,7 @@ def _shown(value: Any) -> str:
 
 
 def _text(least: int, most: int, *, lines: bool = False) -> _Rule:
-    """Return the rule for a text that UTF-8 can encode. Only if `lines` is True, the text may have several lines."""
+    """Return the rule for a text that UTF-8 can encode. It may have several lines only if `lines` is True."""
 
     def is_valid(value: Any) -> bool:
         if not isinstance(value, str) or not len(value.strip()) >= least or len(value) > most:

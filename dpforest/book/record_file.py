@@ -25,7 +25,7 @@ from dpforest.trees.forest import ForestFormatError, ReleasedForest
 if TYPE_CHECKING:
     from dpforest.models.base import ForestClassifier
 
-_NOT_SETTINGS: Final = ("domain", "n_jobs", "random_state")  # of the domain, a record states only the sources
+_NOT_SETTINGS: Final = ("domain", "n_jobs", "random_state")  # a record states the sources of the domain
 _ROUNDED: Final = 10**12  # denominator of a sum that has too many digits for a file
 
 
@@ -111,10 +111,10 @@ def record_of(
 def verify(file: bytes, record: ReleaseRecord) -> list[str]:
     """Check whether a file is the file that a record describes.
 
-    The function compares the hash of the file with the record. Then it compares what the file and the record state: ε,
-    δ, μ², neighbors, unit, estimator and sources. The function does not detect other changes of the record, such as
-    another owner, or consistent changes of both the file and the record. To detect such changes, check a signature of
-    the record.
+    The function compares the hash of the file with the record. Then it compares the facts that both state: ε, δ, μ²,
+    neighbors, unit, estimator, sources, what an attacker can learn, and whether the settings were chosen by looking at
+    the table. The function does not detect other changes of the record, such as another owner, or consistent changes of
+    both the file and the record. To detect such changes, check a signature of the record.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def _sum_of(population: Population) -> PopulationLoss:
     """Return the total loss of a population, with the sum of its pure losses and the sum of its Gaussian losses."""
     total = population.total()
     costs = [booking.cost for booking in population.bookings]
-    if total.unit is not None:  # `total` has checked `rows_per_person`
+    if total.unit is not None:  # if units differ, `total` has required `rows_per_person`
         costs = [for_person(cost, total.unit, population.rows_per_person or 1) for cost in costs]
     losses = [loss_under(cost.loss, cost.neighbors, total.neighbors) for cost in costs]
     sums = [PrivacyLoss.total((loss for loss in losses if loss.kind == kind), kind).amount for kind in KINDS]

@@ -97,7 +97,7 @@ def _making(record: ReleaseRecord) -> _Rows:
     looked = "yes; ε does not cover what this choice reveals" if record.chosen_by_looking else "no"
     yield "Settings chosen by looking at this table", looked
     for name, value in record.settings.items():
-        if value is not None:  # None means that a parameter has no effect, or that the estimator chooses its value
+        if value is not None:  # None: the parameter has no effect, or the estimator chooses the value
             yield name, _setting_text(value)
 
 

@@ -1,4 +1,4 @@
-"""Read populations and bookings from the database of a book, write bookings, and check caps and numbers of rows."""
+"""Read populations and bookings from the database of a book, write bookings, and check limits of populations."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def insert(db: sqlite3.Connection, booking: Booking) -> None:
 
 
 def limits(cap: Any, rows_per_person: Any) -> tuple[str | None, int | None]:
-    """Convert a cap and a number of rows to values of the database. Raise BookError if one of them is out of range."""
+    """Convert a cap and a number of rows per person to database values. Raise BookError if one is out of range."""
     if rows_per_person is not None and (type(rows_per_person) is not int or not 1 <= rows_per_person <= MOST_ROWS):
         raise BookError(
             f"The number of rows of one person is a whole number from 1 to {MOST_ROWS:,}, not "

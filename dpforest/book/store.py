@@ -86,7 +86,7 @@ class Store:
             db.execute("COMMIT")
 
     def _connected(self) -> sqlite3.Connection:
-        uri = f"{self.path.absolute().as_uri()}?mode=rw"  # so that SQLite does not create the file again
+        uri = f"{self.path.absolute().as_uri()}?mode=rw"  # with mode=rw, SQLite does not create a missing file
         db = sqlite3.connect(uri, timeout=_WAIT, isolation_level=None, uri=True)
         db.row_factory = sqlite3.Row
         db.execute("PRAGMA foreign_keys = ON")
@@ -94,7 +94,7 @@ class Store:
         return db
 
     def _check(self, db: sqlite3.Connection) -> None:
-        if self.path.stat().st_size == 0:  # damaged, because `_make` gives this name only to a complete file
+        if self.path.stat().st_size == 0:  # `_make` gives this name only to complete files, so it is damaged
             raise BookError(self._damaged)
         (application,), (version,) = (
             db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")

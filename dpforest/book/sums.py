@@ -49,7 +49,7 @@ def loss_under(cost: Fraction | PrivacyLoss, neighbors: str, relation: str) -> P
 
 
 def counted(epsilon: Fraction, neighbors: str, relation: str) -> Fraction:
-    """Convert the ε of one release without δ to `relation`, the relation of a sum (`loss_under`).
+    """Convert the ε of one pure release (δ = 0) to `relation`, the relation of a sum (`loss_under`).
 
     >>> counted(Fraction(1, 2), "add-remove", "replace-one")
     Fraction(1, 1)
@@ -61,8 +61,8 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
     """Return (ε, relation) of several releases on the same people. Mixed relations add up under replace-one.
 
     If all costs have the same unit of privacy, the sum is for this unit. If their units differ, the sum is for the
-    replacement of one row by another row with the same identifiers. For a release that protects persons, this replaces
-    the rows of one person by other rows with the same identifier.
+    replacement of one row by another row with the same identifiers. For a release that protects persons, such a
+    replacement changes the rows of one person only.
 
     For pure losses, ε adds up; for Gaussian losses, μ² adds up. The sum of μ² is converted to an ε at δ. This ε is
     added to the sum of the pure losses, because the composition of an (ε, 0)-private release and an (ε', δ)-private
@@ -109,8 +109,8 @@ def for_person(cost: Cost, unit: str, rows_per_person: int) -> Cost:
 
     With k = `rows_per_person`, the removal of a person is the removal of at most k rows, one after another. So a loss
     of ε for a row is a loss of kε for the person, and μ becomes kμ (`PrivacyLoss.grouped`). A release for rows under
-    replace-one has no cost for a person: it protects only between tables with the same number of rows, but a new person
-    may have another number of rows than the person whom they replace.
+    replace-one has no cost for a person. Such a release protects only between tables with the same number of rows, but
+    a new person may have another number of rows than the person whom they replace.
 
     Raises
     ------
