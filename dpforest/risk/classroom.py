@@ -24,7 +24,7 @@ DEPTH: Final = 3
 CLASS_SEED: Final = 4
 TREE_SEED: Final = 48  # chosen among 60 seeds, because its first tree has six leaves with students
 CLASSES: Final = 200  # number of synthetic school classes over which results are averaged
-_UNDECIDED: Final = 1e-6  # an estimate this close to 0.5 counts as undecided, and as half right
+_UNDECIDED: Final = 1e-6  # an estimate closer than this to 0.5 is undecided, and counts as half right
 
 
 def _number(name: str, low: float, high: float) -> Feature:
@@ -63,7 +63,7 @@ def attributes() -> np.ndarray:
 def secrets(seed: int) -> np.ndarray:
     """Draw by a fair coin whether each student failed (0 or 1).
 
-    Guesses without the release get about 15 of 30 right.
+    Without the release, about 15 of 30 guesses are right.
     """
     return np.random.default_rng(10_000 + seed).integers(0, 2, N_STUDENTS)
 

@@ -1,12 +1,12 @@
 """A membership attack: guess from simulated releases whether a record was in the table, and count correct guesses.
 
 The attacker knows as much as possible. For forests with random structure, the attacker knows every other row, the
-public structure, and the tree of each row. Then only the leaves that hold the record depend on it, and the best guess
-follows the likelihood ratio of the releases of these leaves (Neyman and Pearson 1933). Before trees grow, the fit
+public structure, and the tree of each row. Then only the leaves that hold the record depend on the record, and the best
+guess follows the likelihood ratio of the releases of these leaves (Neyman and Pearson 1933). Before trees grow, the fit
 spends a part of ε on the number of rows and on histograms of the numeric attributes (`released_scale`). The guess does
-not use these answers, so it attacks only the part of ε that the leaves get. Some published mechanisms divide the rows
-into blocks of equal size; the attack assumes that the block of the record has one row less if the record is omitted.
-For greedy forests, the attacker fits the forest many times (`shadow_models`).
+not use these answers, so the attack is only on the part of ε that the leaves get. Some published mechanisms divide the
+rows into blocks of equal size; the attack assumes that the block of the record has one row less if the record is
+omitted. To attack a `DataDependentClassifier`, the attacker fits the forest many times (`shadow_models`).
 
 The attack simulates releases from seeds and uses raw rows. So only the curator, who holds the table, may see its
 results.
@@ -61,8 +61,8 @@ def attack_record(
 ) -> Estimates:
     """Attack one record: a fair coin includes or omits it, the forest is released, and the attacker guesses which.
 
-    Under replace-one, the question is not membership: a row with the same attributes and the next class of the domain
-    replaces the record, and the attacker guesses which of the two rows is in the table.
+    Under replace-one, the question is not membership. Another row may replace the record: it has the same attributes
+    and the next class of the domain. The attacker guesses which of the two rows is in the table.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class RowsInLeaves:
-    """Counts of a table's rows in the leaves of one random structure, which attacks on all its records share.
+    """Counts of a table's rows in the leaves of one random structure. Attacks on all rows share these counts.
 
     The attack uses only the releases of the leaves, which cost the share `spec.preparation.left` of ε.
     """
@@ -351,9 +351,9 @@ def _evidence(record: Record, inside: np.ndarray, rng: np.random.Generator) -> n
 
 
 def _count_laws(record: Record) -> tuple[np.ndarray, np.ndarray]:
-    """Return the log-laws, without and with the record, of each noisy count that the record changes.
+    """Return the log-probabilities of each noisy count that the record changes, without and with the record.
 
-    Each log-law has shape (n_counts, n_outcomes).
+    Both results have shape (n_counts, n_outcomes).
 
     The true counts without and with the record differ by one. With integer noise, the likelihood ratio of a noisy count
     depends only on whether it is at least the larger true count. With continuous noise, the ratio also varies between

@@ -1,6 +1,6 @@
-"""A shadow attack on a greedy forest: fit it with and without a record, learn the difference, guess on fresh fits.
+"""A shadow attack on a data-dependent forest: fit it with and without a record, learn the difference, then guess.
 
-The best attack would use the likelihood ratio of a release, which is unknown, because the growth of trees depends on
+The best attack would use the likelihood ratio of a release, which is unknown, because every step of a fit depends on
 the record. So the success rate of this attack is a lower bound on that of the best attack (Shokri et al. 2017). Fits
 are simulated from seeds and use raw rows, so only the curator (the data holder) may see the results.
 """
@@ -35,7 +35,7 @@ def shadow_attack(
     seconds: float = 4 * SECONDS,
     most: int = LOOKS[-1],
 ) -> Estimates:
-    """Attack a record of a greedy forest by repeated fits; see `attack_record`.
+    """Attack a record of a `DataDependentClassifier` by repeated fits; see `attack_record`.
 
     A forest has several answers on the record, such as votes and leaf values. In the first quarter of the time (or of
     `most` fits), the attack learns which answer differs most between fits with and without the record, and a threshold

@@ -131,7 +131,7 @@ def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_1
     product and the law Q of the second product.
 
     The function moves losses to a grid: it divides the probability of a loss between the two neighboring grid points,
-    so that the total probability under either law stays the same. This can only raise the total variation.
+    so that the total probability under either law stays the same. This division can only raise the total variation.
     """
     if len(log_p) == 1:
         return float(variation(log_p, log_q)[0])
