@@ -52,9 +52,9 @@ def tree_error_bound(edge: float, alphas: Sequence[float], rule: str = "publishe
 
 
 def levels_for_error(edge: float, alpha: float, error: float, rule: str = "published") -> int:
-    """Return the number of levels, all with the same alpha, after which `tree_error_bound` is at most an error.
+    """Return the number of levels, all with the same alpha, after which `tree_error_bound` is at most `error`.
 
-    The error is above 0 and at most 1/2.
+    The parameter `error` is above 0 and at most 1/2.
 
     >>> levels_for_error(0.2, 1.0, 0.1), levels_for_error(0.2, 1.0, 0.1, "derived")
     (922, 79)

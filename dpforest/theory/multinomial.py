@@ -16,7 +16,7 @@ def feature_probability(n_features: int, b1: float) -> tuple[float, float]:
 
     Let s be a feature's impurity decrease, scaled to 0..1. Then the feature has the weight exp(B1 s / 2). So the least
     probability is 1 / (1 + (D - 1) e^(B1/2)), and the greatest is e^(B1/2) / (e^(B1/2) + D - 1). The paper states only
-    the least probability. It holds for features that the branch can still test.
+    the least probability. Both are for features that the branch can still test.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Theorems 5.1 to 5.9 of Bojarski et al. on random trees: as printed, and as their proofs show where these differ.
+"""Theorems 5.1 to 5.9 of Bojarski et al. on random trees: as printed, and as the proofs show if the two differ.
 
 Theorems that hold as printed are in `votes.py`. In the formulas, `e` is the mean training error of a random tree, `d`
 is the slack of the votes, and `h` is the depth. The proofs ignore each leaf with fewer rows than 1/K of the mean over
