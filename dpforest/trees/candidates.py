@@ -86,7 +86,7 @@ def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None =
 
 
 def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> dict[int, np.ndarray]:
-    """Return the smallest code of each bin except the first: one array for the index of each numeric feature."""
+    """Return, by the index of each numeric feature, an array with the smallest code of each bin but the first."""
     cuts = {}
     released = None if scale is None else scale.of_features(domain)
     for j, feature in enumerate(domain.features):
@@ -97,7 +97,7 @@ def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None
             else:
                 inner_cuts = np.unique([quantile_code(released[j], first, part, n_bins) for part in parts])
                 inner_cuts = inner_cuts[(inner_cuts > first) & (inner_cuts < N_CODES)]
-            # The first cut asks whether the value is known, if it may be missing.
+            # If values may be missing, the first cut asks whether the value is known.
             cuts[j] = np.concatenate([[first] if first else [], inner_cuts]).astype(np.int64)
     return cuts
 

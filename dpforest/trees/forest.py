@@ -35,8 +35,8 @@ class Forest:
     leaves : LabelLeaves, CountLeaves or ScoreLeaves
         Contents of the leaves, and the rule by which predictions follow from them.
     seed : int
-        Public seed. The classes of leaves without information, for example without rows, are drawn from it, and so are
-        the random numbers of the voting rule "probabilistic".
+        Public seed. The classes of leaves without information, for example without rows, are drawn from this seed. The
+        random numbers of the voting rule "probabilistic" are also drawn from it.
     certificate : Certificate
         The privacy promise of the fit, and its assumptions.
     ledger : Ledger

@@ -235,7 +235,7 @@ def _constructor_arguments(content: dict[str, Any], version: int) -> dict[str, A
 
 
 def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledger) -> None:
-    """Refuse a scale or a number of rows for which the ledger has no charge, unless the certificate calls it public."""
+    """Refuse a scale without a charge, and a number of rows that is neither charged nor public by the certificate."""
     charged = [entry.what for entry in ledger.entries]
     if "scale" in content and not any(what.startswith(SCALE_OF_ATTRIBUTES) for what in charged):
         raise _damaged("it has a scale, but its ledger has no entry for it")

@@ -39,7 +39,7 @@ def trees_and_notes(content: dict[str, Any], n_codes: np.ndarray) -> tuple[Trees
 
 
 def domain(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the entry of the domain, with "asserted" as source of its field `reading` if it has no source.
+    """Return the entry of the domain, with "asserted" as source of the field `reading` if this field has no source.
 
     The field describes how a table was read. Version 1 does not state where this description comes from.
     """

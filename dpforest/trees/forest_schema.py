@@ -61,7 +61,7 @@ def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) ->
 
 
 def _packed(*types: str) -> dict[str, Any]:
-    """Return the schema of an array of format version 2."""
+    """Return the schema of an array of format versions 2 and 3."""
     return _object({"type": {"enum": list(types)}, "shape": _list(_whole(0, _MOST), 1, 2), "data": {"type": "string"}})
 
 
@@ -297,7 +297,7 @@ def plain(number: Any) -> Any:
 
 
 def n_values(text: str | bytes) -> int:
-    """Return an upper bound on the number of values in a JSON text, by counting characters."""
+    """Return an upper bound on the number of values in the lists and objects of a JSON text, by counting characters."""
     if isinstance(text, str):
         return sum(text.count(mark) for mark in ",[{")
     return sum(text.count(mark) for mark in (b",", b"[", b"{"))

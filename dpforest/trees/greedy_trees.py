@@ -109,8 +109,8 @@ def fill_histogram(bins, y, weight, node, slot, histogram):
 def fill_children(bins, y, weight, node, slot, parents, histogram):
     """Fill a histogram of zeros for the nodes of a level, given the histogram `parents` of the level above.
 
-    Only the rows of one of two siblings are counted, if possible of the sibling with fewer rows. The counts of its
-    sibling are the counts of the parent minus the counts of the counted node.
+    Only the rows of one of two siblings are counted, if possible of the sibling with fewer rows. The counts of the
+    other sibling are the counts of the parent minus these counts.
     """
     n_nodes = len(histogram)
     sampled, is_counted = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int64)

@@ -5,9 +5,9 @@ the block stay in the fastest cache. A packed node is one 32-bit word: bit 31 ma
 are the feature, and the last 16 bits are the threshold.
 
 In the upper levels of complete binary trees, the kernels evaluate every node of a level for every row. The compiler
-turns these loops into vector instructions, so this is faster than a look-up of each row's node. In the lower levels,
-the kernels look up the node of each row. Speed of one core, if a step moves one row down one level: 1,000 million steps
-a second if all levels look up nodes, and 1,750 million if the five upper levels evaluate every node.
+turns these loops into vector instructions, so the loops are faster than a look-up of each row's node. In the lower
+levels, the kernels look up the node of each row. A step moves one row down one level. One core takes 1,000 million
+steps a second if all levels look up nodes, and 1,750 million if the five upper levels evaluate every node.
 """
 
 import numpy as np

@@ -191,8 +191,8 @@ class ScoreLeaves(Leaves):
     leaf_values : float64 array
         With `class_of_tree` (voting "additive"): the number that each leaf adds to the score of its tree's class, shape
         (n_leaves,). Without `class_of_tree` (voting "clipped-logistic"): the number that each leaf adds to the score of
-        the second class if there are two classes, shape (n_leaves, 1), or to the score of each class if there are more,
-        shape (n_leaves, n_classes).
+        each class, shape (n_leaves, n_classes). With two classes, only the number for the second class, shape
+        (n_leaves, 1).
     class_of_tree : int16 array of shape (n_trees,), or None
         Class to whose score each tree adds. With two classes, every tree adds to the second class and subtracts from
         the first.
@@ -309,7 +309,7 @@ def from_file(
         counts = cells.astype(np.int64, copy=False)
         count_unit = content.get("count_unit", 1)
         return CountLeaves(counts, content["voting"], content["negative_rule"], log_odds, count_unit=count_unit)
-    if not np.abs(cells).max() <= MAX_LEAF:  # `not <=` refuses NaN as well, `>` would not
+    if not np.abs(cells).max() <= MAX_LEAF:  # `not <=` also refuses NaN, which `>` would accept
         raise ValueError(f"its leaf values are not numbers from -{MAX_LEAF:,.0f} to {MAX_LEAF:,.0f}")
     if class_of_tree is None:
         return ScoreLeaves(cells)

@@ -68,7 +68,8 @@ def score_cuts(span, j, squares, is_categorical, settings, parts, scratch):
         return 0
     if is_categorical[j]:
         return _score_categories(order[j, a:b], est_order[j, c:d], settings, scratch)
-    # A threshold between the k-th lowest and the k-th highest estimation row leaves k estimation rows on each side.
+    # A threshold between the k-th lowest and the k-th highest estimation row leaves at least k estimation rows on each
+    # side.
     each, low, high = settings.each, np.int64(-1), np.int64(1 << 16)
     if each:
         low, high = est_order[j, c + each - 1] >> CODE_BIT, est_order[j, d - each] >> CODE_BIT

@@ -31,8 +31,8 @@ def grow_random_trees(
     """Draw a forest from a seed and a public domain, without any rows.
 
     Each inner node draws a feature uniformly. A path has at most one multiway test of each feature, because a multiway
-    test separates all its categories. Other kinds of tests may test the same feature again (papers: Bojarski et al.,
-    section 2; Fletcher & Islam, Algorithm 1).
+    test separates all categories of the feature. Other kinds of tests may test the same feature again (papers: Bojarski
+    et al., section 2; Fletcher & Islam, Algorithm 1).
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class ReleasedScale:
         return out
 
     def mixed(self, weight: Fraction) -> "ReleasedScale":
-        """Return a mixture of this distribution and the uniform distribution, whose weight is `weight`."""
+        """Return a mixture of this distribution and the uniform distribution, which has the weight `weight`."""
         a, b = weight.numerator, weight.denominator
         return ReleasedScale((self.cumulative * (b - a) + _PUBLIC * a) // b)
 
@@ -190,8 +190,8 @@ def known_below(cumulative, first, code):
 def mass_below(cumulative, first, code):
     """Return the share of all rows that lie below a code, times 2**32.
 
-    The share of rows with missing values is not released. It counts as the share that the codes of missing values have
-    among all codes.
+    The share of rows with missing values is not released. The function uses the share that the codes of missing values
+    have among all codes.
     """
     if code <= first:
         return code << 16

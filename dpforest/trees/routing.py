@@ -186,8 +186,8 @@ def leaves_of_rows(trees: Trees, domain: Domain, X, *, n_jobs: int = 1) -> np.nd
 def scorer(trees: Trees, domain: Domain, of_leaf: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function that maps codes to sums over the leaves that each row reaches, (n, n_classes).
 
-    `of_leaf` holds a label for each leaf, uint8 (n_leaves,), so that the sums count votes; or it holds a number for
-    each leaf and class, float64 (n_leaves, n_classes), and the function adds up these numbers.
+    If `of_leaf` holds a label for each leaf, uint8 (n_leaves,), the sums count votes. If it holds a number for each
+    leaf and class, float64 (n_leaves, n_classes), these numbers are added up.
     """
     packed = pack(trees, len(domain.features))
     kernel, dtype = (kernels.count_votes, np.int32) if of_leaf.ndim == 1 else (kernels.add_shares, np.float64)

@@ -16,9 +16,9 @@ criterion    potential of a child with class weights w, W = Σ w  most that a ro
 "entropy"    W log₂ W - Σ w log₂ w                               u (log₂ n + 1/ln 2)
 ============ =================================================== ==========================================
 
-In the last column, n is the number of rows with the added row. The m-alpha potential is half of Nock and Henecka's f.
-The factor 1/2 changes no probability, because the exponential mechanism divides scores by their sensitivity, which has
-the same factor. Friedman and Schuster (2010), section 4, and the multinomial forest use the other three potentials.
+In the last column, n is the number of rows including the added row. The m-alpha potential is half of Nock and Henecka's
+f. The factor 1/2 changes no probability, because the exponential mechanism divides scores by their sensitivity, which
+has the same factor. Friedman and Schuster (2010), section 4, and the multinomial forest use the other three potentials.
 """
 
 import math
