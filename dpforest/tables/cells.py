@@ -1,7 +1,7 @@
 """The meaning of a single cell: its number, and the key by which it matches a category or a class.
 
 The type of a column does not affect the meaning of its cells. In a data frame or array, all cells of a column have one
-type, so one more row can turn whole numbers into texts. But one row more must not change the meaning of the cells of
+type, so one more row can turn whole numbers into texts. But one more row must not change the meaning of the cells of
 other rows. So 1, 1.0, "1", "01" and True have the same key, and the text of a number means this number.
 """
 
@@ -90,7 +90,7 @@ class Keys:
     """Index of listed values, in which cells are found by their texts and otherwise by their keys.
 
     If several values have the same key, the key means the first of them. If there are spellings, a cell that is not a
-    listed text is also compared without the spaces around it, with the listed texts and the spellings.
+    listed text is also compared with the listed texts and the spellings, without the spaces around it.
     """
 
     def __init__(self, listed: Iterable[Any], spellings: Spellings = ()) -> None:
@@ -263,19 +263,19 @@ def _holds_nothing(cell: Any) -> bool:
 
 
 def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
-    """Return the code of each cell (-1 if missing) and the value of each code. Equal codes have equal texts."""
+    """Return the code of each cell (-1 if missing) and the value of each code. Cells with one code have one text."""
     if column.dtype == object or getattr(column.dtype, "kind", "") in "USc":
         return _factorize_objects(np.asarray(column).astype(object, copy=False))
     series = pd.Series(column)
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series.cat.codes.to_numpy(), list(series.cat.categories)
-    if isinstance(series.dtype, pd.StringDtype) and series.dtype.storage == "python":  # Arrow's texts are valid
+    if isinstance(series.dtype, pd.StringDtype) and series.dtype.storage == "python":  # Arrow has only valid Unicode
         return _factorize_objects(series.to_numpy(dtype=object, na_value=None))
     codes, values = pd.factorize(series)
     numpy_dtype = getattr(series.dtype, "numpy_dtype", series.dtype)
     if isinstance(numpy_dtype, np.dtype) and numpy_dtype.kind == "f":
-        # pandas returns float32 values as float64, whose texts may be longer. In some types of columns, it gives NaN a
-        # code.
+        # pandas returns float32 values as float64, whose texts may be longer. For some types of columns, pandas gives
+        # NaN a code.
         values = np.asarray(values, numpy_dtype)
         codes = np.where(np.append(np.isnan(values), True)[codes], -1, codes)
     return codes, list(values)

@@ -31,7 +31,7 @@ def read_chunks(
 
     Each loop over the result reads the file again. The index of the parts numbers the rows of the whole file. The cells
     of a CSV file equal those of ``read_csv(path).read_with(domain)``. The column types of a Parquet file must have been
-    chosen without looking at the rows; its texts are read unchanged.
+    chosen without looking at the rows. Texts of a Parquet file are read unchanged.
 
     Parameters
     ----------

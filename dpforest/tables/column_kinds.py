@@ -1,8 +1,8 @@
 """Propose what a column of texts holds: numbers, numbers with words, dates, identifiers, free text or categories.
 
 The proposals depend on all rows, so only the curator (the person who holds the table) may see them. The library never
-applies a proposal by itself. If a person does, this part of the schema counts as read from the data until somebody
-states another source.
+applies a proposal by itself. If a person applies it, this part of the schema counts as read from the data until
+somebody states another source.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST: Final = 0.9
 _FEW_WORDS: Final = 10  # largest number of different words in the exception of `_are_numbers`
 _MANY_NUMBERS: Final = 20  # least number of different numbers in the exception of `_are_numbers`
 _BEYOND_A_LIMIT: Final = ("<", ">", "≤", "≥")  # signs of a value beyond a limit of the measurement, such as "<0.5"
-_FEW_ROWS: Final = 20  # so few known cells do not show whether a column holds identifiers or free text
+_FEW_ROWS: Final = 20  # a column with at most this many known cells is not called identifiers or free text
 _LONG: Final = 25  # the texts of a column of free text have more than 25 characters on average
 _MANY_WORDS: Final = 50  # a column of free text has more than 50 different words
 _SHOWN: Final = 5

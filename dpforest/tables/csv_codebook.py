@@ -62,8 +62,8 @@ class CodebookEntry:
     sources : dict
         Sources, by the parts `VALUES`, TYPE and MISSING of the attribute.
     rules : dict, optional
-        Reading rules, as parameters of `Feature`. A codebook in a CSV file has no reading rules, so the field is None,
-        and those of the domain stay.
+        Reading rules, as parameters of `Feature`. A codebook in a CSV file has no reading rules. Then the field is
+        None, and the reading rules of the domain stay.
     """
 
     where: str
@@ -89,7 +89,7 @@ class Codebook:
 
 
 def read_codebook(data: bytes) -> Codebook:
-    """Read a codebook. Its columns are `COLUMNS` in any order; only the column of names is required.
+    """Read a codebook with `COLUMNS` in any order. The column of names and at least one other column are required.
 
     A text in the column "source" is the source of all parts of the attribute. An empty cell states nothing. For such a
     cell, the code that merges the entry into a domain applies a public rule.

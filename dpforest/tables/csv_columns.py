@@ -91,9 +91,9 @@ class ParsedColumn:
 def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
     """Return text cells as int64 or float64 if each cell is a number or missing, and otherwise as texts.
 
-    Columns of numbers with leading zeros or more than 15 digits remain texts, because such numbers are codes, and would
+    Columns of numbers with leading zeros or more than 15 digits remain texts, because such numbers are codes that would
     lose digits. In a column in which every comma may be a decimal mark or may separate thousands, as in 1,234,
-    `comma_decimals` states that commas are decimal marks.
+    `comma_decimals` states whether commas are decimal marks.
     """
     trimmed = pc.utf8_trim_whitespace(raw)
     was_trimmed = not trimmed.equals(raw)

@@ -82,7 +82,7 @@ def _text_doubt(name: str, texts: pa.ChunkedArray) -> str:
 
 
 def _may_be_numbers_or_dates(known: pa.Array) -> bool:
-    """Return whether a share `MOST` of the texts begins like a number or a date, a fast test for long texts."""
+    """Return whether at least the share `MOST` of the texts begin like a number or a date. The test is fast."""
     return bool(pc.mean(pc.match_substring_regex(known, _BEGINS_LIKE_A_NUMBER).cast("uint8")).as_py() >= MOST)
 
 
@@ -153,7 +153,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _thousands(columns: Mapping[str, pa.ChunkedArray], read: Mapping[str, ParsedColumn]) -> list[str]:
-    """Return sentences on columns in which three digits follow each mark, so that its meaning is ambiguous.
+    """Return sentences on columns in which three digits follow each mark, so that each mark is ambiguous.
 
     Such a mark may be a decimal mark or may separate thousands. There is no sentence on a column if one of its numbers,
     or an unambiguous number of another column, shows which. The examples in the messages are not cells of the file.

@@ -27,8 +27,8 @@ class CsvFormat:
     Parameters
     ----------
     encoding : str
-        A name that `dpforest.tables.csv_text.decode` returns: UTF-8, UTF-16, UTF-16-LE, UTF-16-BE, UTF-32 or Latin-1.
-        Any other name is refused when a file is read.
+        UTF-8, UTF-16, UTF-16-LE, UTF-16-BE, UTF-32 or Latin-1, as `dpforest.tables.csv_text.decode` detects it. An
+        unknown name is refused when a file is read.
     delimiter : str
         One character.
     decimal : {".", ","}

@@ -1,8 +1,9 @@
 """Read the rows of a CSV file in the format that a domain states, each row and cell independently.
 
 The reader guesses nothing. A *record* is a row of the file; it is *ragged* if it has too few or too many cells. All
-cells of a ragged record are missing, and so are numbers and dates that cannot be read. They raise no error, because an
-error would depend on one row. Only the curator (the data holder) may see which cells could not be read.
+cells of a ragged record are missing, and so are numbers and dates that cannot be read. None of these cells raises an
+error, because the error would depend on one row. Only the curator (the data holder) may see which cells could not be
+read.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     read as "1"). If the cell equals no listed text, it is missing if it is empty or a text such as "NA", and otherwise
     stays unchanged.
 
-    The reading rules of a `Feature` apply too: a word for missing cells and a cell that is no date in the declared
-    format are missing, a sign next to a number is ignored, and a spelling becomes the value that it means.
+    The reading rules of a `Feature` apply too. A word for missing cells is missing, and so is a cell that is no date in
+    the declared format. A sign next to a number is ignored, and a spelling becomes the value that it means.
 
     A quoted cell may contain line breaks, so a row may span several lines. If a row has too few or too many cells, all
     its cells are missing.

@@ -290,7 +290,7 @@ def passed_over(csv: CsvTable) -> list[str]:
 
 
 def suggest_label(csv: CsvTable) -> str | None:
-    """Return the likeliest label, or None if no column has 2 to 50 values."""
+    """Return the likeliest label, or None if no column can be the label (`label_candidates`)."""
     return next(iter(label_candidates(csv)), None)
 
 

@@ -57,7 +57,7 @@ class DateColumn:
         return np.where(known, values, np.nan)
 
     def note(self, feature: Feature, out_of_domain: OutOfDomainCells | None) -> int:
-        """Return the number of cells that are no dates, and add it to `out_of_domain`, or else raise DomainError."""
+        """Return the number of cells that are no dates. Count them in `out_of_domain`; if it is None, refuse them."""
         if self.n_bad and out_of_domain is None:
             assert feature.date is not None
             raise DomainError(
@@ -129,15 +129,16 @@ def date_attributes(
     date_format : str
         One of `dpforest.tables.dates.DATE_FORMATS`, such as "DD.MM.YYYY".
     parts : sequence of {"year", "month", "weekday", "days"}
-        Each part becomes one attribute. For a column "admitted" and the part "year", its name is "admitted (year)".
-        Months and weekdays are categories.
+        Each part becomes one attribute. For a column "admitted" and the part "year", the attribute is called "admitted
+        (year)". Months and weekdays are categories.
     first, last : str
         Public first and last date, such as "2020-01-31", between which all dates lie. They bound the years, and days
         are counted since `first`.
     missing : {"category", "refuse"}
         Rule for missing cells and for cells that are not dates, as in `Feature`.
     source, source_note : str
-        Source of the format and the bounds, as in `Feature`. It also covers the categories of months and weekdays.
+        Source of the format and the bounds, as in `Feature`. This source also covers the categories of months and
+        weekdays.
 
     Returns
     -------

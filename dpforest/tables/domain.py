@@ -51,8 +51,8 @@ class Domain:
     features : tuple of Feature
         The attributes, in the order of the columns of an encoded table.
     classes : tuple
-        The possible labels, as texts or numbers. A label of a table is a class if both have the same text. Empty for a
-        table without labels.
+        The possible labels, as texts or numbers. A label of a table is a class if both have the same text or the same
+        number. Empty for a table without labels.
     label : str
         Name of the label column.
     classes_source : {"documented", "asserted", "data"}
@@ -271,7 +271,7 @@ class Domain:
         Parameters
         ----------
         y : array of shape (n,)
-            Labels, which match classes by their text.
+            Labels, which match classes by their text or their number.
 
         Returns
         -------
@@ -500,7 +500,7 @@ def _origin(source: str, note: str) -> str:
 
 
 def _source(word: str, note: str | None, entry: dict[str, Any]) -> tuple[str, str]:
-    """Return source and note for a source word of a catalog. Bounds of which one is undocumented count as a leak."""
+    """Return source and note for a source word of a catalog. If one bound is undocumented, both count as a leak."""
     if word in ("documented", "physical"):
         where = note or entry.get("documentation") or entry.get("uci_url")
         if not where:

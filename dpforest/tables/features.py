@@ -368,7 +368,7 @@ class Feature:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Feature:
-        """Return the feature that `to_dict` wrote. If an entry of an earlier version has no scale, it is linear."""
+        """Return the feature that `to_dict` wrote. In entries of earlier versions, an absent scale is linear."""
         rules = {word: rule for rule, word in MISSING_IN_FILES.items()}
         known = {"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))}
         if "missing" in entry:

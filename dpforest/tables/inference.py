@@ -88,7 +88,7 @@ def _numeric(name: str, low: float, high: float, whole: bool, missing: bool) -> 
         raise DomainError(
             f"{name!r} contains infinity; replace it by a number, leave the cell empty, or leave the column out."
         )
-    if low == high:  # a constant column; a large float plus 1 is the same float
+    if low == high:  # a constant column; adding 1 would not change a large float, so it is halved
         low, high = (low, low + 1) if abs(low) < 2**52 else sorted((low, low / 2))
     return Feature(name, "numeric", low, high, whole, missing="category" if missing else "refuse", **_READ_FROM_DATA)
 
@@ -103,5 +103,5 @@ def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
     return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy, **_READ_FROM_DATA)
 
 
-# The default of `Feature.source` is "data".
+# `source` is absent, because its default in `Feature` is "data".
 _READ_FROM_DATA: Final[Any] = {"type_source": "data", "missing_source": "data"}

@@ -93,7 +93,7 @@ def read_parts(domain: Domain) -> tuple[Part, ...]:
 
 
 def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
-    """Return the schema with `parts` marked as asserted, with the user's note, if they were read from rows.
+    """Return the schema in which each of `parts` that was read from rows is asserted, with the user's note.
 
     >>> age = Domain((Feature("age", "numeric", 18, 94, integer=True),))
     >>> assert_parts(age, read_parts(age)[:2], "the law on voting").leaks()

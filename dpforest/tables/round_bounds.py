@@ -22,7 +22,7 @@ from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.read_parts import BOUNDS, with_sources
 
 HEADROOM: Final = Decimal("0.1")  # least distance of a proposed bound from the range, as a share of the range
-GRAIN: Final = Decimal("0.2")  # proposed bounds are multiples of this share of the range, after `_step` rounds it up
+GRAIN: Final = Decimal("0.2")  # proposed bounds are multiples of a step: this share of the range, rounded up by `_step`
 OLDEST = 120
 FROM_ROWS: Final = "rounded outwards from the lowest and highest value in the rows"
 

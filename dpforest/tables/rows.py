@@ -33,8 +33,8 @@ class EncodedTable:
         Row ids, on which the draws of a seeded demonstration depend. So if a row is removed, the draws of other rows
         stay the same.
     n_given : int
-        Number of rows of the table, including rows that are left out because their label is missing or not listed (how
-        many is private). With a unit, number of persons.
+        Number of rows of the table (with a unit, of persons). It includes rows that are left out because their label is
+        missing or not listed; the number of such rows is private.
     units : Units or None
         Person and weight of each row; None without a unit.
     """
