@@ -186,7 +186,7 @@ class ForestClassifier(BudgetedClassifier):
             groups = None  # in mode "as_published", the unit of privacy is the row
         rows = read_rows(domain, X, y, n_jobs=n_jobs, out_of_domain=out_of_domain, groups=groups)
         model._check_size(rows.n_given)
-        out_of_domain.warn()  # before the first question, because a filter may turn this into an error
+        out_of_domain.warn()  # before the first question, because a filter may turn the warning into an error
         model._check_unasked(domain, rows.n_given)
         if model._prepares and model.random_state is None and not domain.leaks():
             n_public = 0 if model.neighbors == ADD_REMOVE else rows.n_given
@@ -236,8 +236,8 @@ class ForestClassifier(BudgetedClassifier):
     def check(self, domain: Domain, n_rows: int) -> None:
         """Raise ValueError if a fit with these parameters, domain and number of rows would raise an error.
 
-        Under add-remove, the number of rows is private, so an error must not depend on it. If a rule uses this number,
-        the method therefore checks the rule for every possible number.
+        Under add-remove, the number of rows is private, so the checks use public numbers in its place. Only a public
+        bound on the number of rows is compared with `n_rows`.
 
         Parameters
         ----------
@@ -286,8 +286,8 @@ class ForestClassifier(BudgetedClassifier):
             Public schema with classes.
         n_rows : int
             Number of rows (or of persons, see `Domain.unit`). Under replace-one, this number is public, and the preview
-            uses it. As published, the preview uses it if the paper's method does. If a fit would ask for a noisy number
-            of rows (`scale_share`, "auto" shapes), the preview uses `n_rows` in place of the noisy number.
+            uses it. As published, the preview uses this number if the paper's method does. If a fit would ask for a
+            noisy number of rows (`scale_share`, "auto" shapes), the preview uses `n_rows` in place of the noisy number.
 
         Returns
         -------

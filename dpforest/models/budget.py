@@ -45,7 +45,7 @@ class BudgetedClassifier(PredictingClassifier):
 
     @property
     def _loss(self) -> PrivacyLoss | None:
-        """The budget as an amount that questions divide among them: ε, or the μ² of an (ε, δ) budget."""
+        """The budget as an amount that questions divide among themselves: ε, or the μ² of an (ε, δ) budget."""
         return None if self._budget is None else PrivacyLoss.pure(self._budget)
 
     def _ledger(self, domain: Domain) -> Ledger:

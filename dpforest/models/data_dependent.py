@@ -1,4 +1,4 @@
-"""The base class of forests that ask about the rows again and again while they grow. It encodes and checks the rows."""
+"""The base class of forests whose growth asks many questions about the rows. The class encodes and checks the rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -49,8 +49,8 @@ class EncodedRows:
         so no forest keeps them, and they are dropped at the end of the sweep.
     scale : ReleasedScale or None
         Distribution of each numeric attribute, which determines bins and thresholds. None: a uniform distribution on
-        the public scale of the domain. A fit sets it to the distribution that it released. Only a simulation without
-        privacy sets it before the fit, to the exact distribution of the rows.
+        the public scale of the domain. A fit sets this field to the distribution that the fit released. Only a
+        simulation without privacy sets the field before the fit, to the exact distribution of the rows.
     units : Units or None
         Person and weight of each row, if the domain declares a unit.
     """
@@ -269,12 +269,12 @@ class DataDependentClassifier(ForestClassifier):
 
     @property
     def _given_bound(self) -> int | None:
-        """The user's public bound on the number of rows, if noise or certificate depend on it; None for `MAX_BOUND`."""
+        """The user's public bound on the number of rows, if noise or certificate use it; None for `MAX_BOUND`."""
         return None
 
     @property
     def _hides_rows(self) -> bool:
-        """Whether the number of rows is hidden, so that noise may depend only on a public bound on it."""
+        """Whether the number of rows is hidden, so that noise may depend only on a public bound on this number."""
         return self._prepares
 
     def _row_sentences(self, domain: Domain) -> tuple[str, ...]:

@@ -36,7 +36,8 @@ class CountNoise:
     mechanism : str
         See `dpforest.privacy.mechanisms`.
     rate : float
-        Rate κ of the mechanism at a leaf (`mechanisms`), for 1 in `evidence`. For Laplace noise, κ is 1 / scale.
+        Rate κ of the mechanism at a leaf (`mechanisms`), for each unit of `evidence`. For Laplace noise, κ is 1 /
+        scale.
     negative_rule : {"clamp", "paper"}
         Rule for negative noisy counts (`CountLeaves`).
     """
@@ -114,7 +115,7 @@ def draw_by_frequency(counts: np.ndarray, temperature: float, seed: int) -> np.n
 
 @dataclass(frozen=True, eq=False)
 class WeightNoise:
-    """Noise in leaves whose class is that of the larger of two noisy weights (boosted trees, leaf="counts").
+    """Noise in leaves that have the class with the larger of two noisy weights (boosted trees, leaf="counts").
 
     Parameters
     ----------

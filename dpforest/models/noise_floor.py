@@ -2,11 +2,11 @@
 
 A number in a leaf is a true number s plus noise Z. The law of Z is symmetric and has one peak, so P(|s + Z| <= t) <=
 P(|Z| <= t) for every s and t (Anderson 1955, "The integral of a symmetric unimodal function over a symmetric convex
-set"). Let the size of numbers be the sum of their absolute values, or of their squares. Whatever the true numbers are,
-the probability that the size of the noisy numbers is below a threshold is at most the probability that the size of the
-noise alone is below it. Chernoff's bound limits the latter probability in closed form. A question may depend on earlier
-answers. But the bound holds for each question, whatever the earlier answers were, so the bounds of all questions can be
-multiplied.
+set"). Let the size of numbers be the sum of their absolute values, or of their squares. For a given threshold, the
+probability that the noisy numbers have a smaller size is at most the probability that the noise alone has a smaller
+size, whatever the true numbers are. Chernoff's bound limits the latter probability in closed form. A question may
+depend on earlier answers. But the bound holds for each question, whatever the earlier answers were, so the bounds of
+all questions can be multiplied.
 
 So the check refuses a file that states a much smaller budget than the fit spent, if the numbers in its leaves are
 mostly noise. The check cannot judge leaves with labels, with counts of many rows, or with clamped values. It cannot
@@ -55,7 +55,7 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
         if np.abs(moves).max(initial=0) >= LARGEST:  # some moves were clamped, so their sums are unknown
             return
         n_scores = moves.shape[1]
-        if n_scores > 1:  # differences cancel the mean that the fit subtracted, and have more noise
+        if n_scores > 1:  # the mean that the fit subtracted cancels in differences of two scores
             moves = moves[:, 0 : n_scores - 1 : 2] - moves[:, 1::2]
         sums, rounding = moves / spec.step, (1 if n_scores == 1 else 2) * 0.5 / spec.step
         log_bound = _log_probability_bound(sums.ravel(), scale * UNIT * spec.clip.grid, rounding, entry)

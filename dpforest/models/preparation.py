@@ -235,7 +235,7 @@ def release_scale(
     each = paid.each
     noise_scale = sensitivity / each.amount
     if each.kind == GAUSSIAN:
-        noise_scale = sqrt_up(sensitivity**2 / each.mu_squared / 2)  # scale of Laplace noise with this variance
+        noise_scale = sqrt_up(sensitivity**2 / each.mu_squared / 2)  # Laplace scale with the same variance
     noisy = noisy_table(nested(cells), sensitivity, paid, source, key=_SCALE_KEY)
     return scale_from(noisy, noise_scale).mixed(preparation.public_weight)
 

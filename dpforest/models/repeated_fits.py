@@ -74,8 +74,8 @@ def _module_name(frame: FrameType) -> str:
 def _is_second_fit(frames: list[FrameType]) -> bool:
     """Return whether this is the second fit of the search in the last frame.
 
-    A fit outside of the search's `Parallel` is its refit of the best model. The refit comes after other fits, so it
-    counts as the second fit if no warning came before.
+    A fit outside of the search's `Parallel` is the search's refit of the best model. The refit comes after other fits,
+    so it counts as the second fit if no warning came before.
     """
     parallels = [f.f_locals.get("self") for f in reversed(frames) if _module_name(f).startswith("joblib")]
     parallels = [p for p in parallels if isinstance(p, Parallel)]

@@ -169,7 +169,7 @@ def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
     Raises
     ------
     FileError
-        If there are no settings to try.
+        If the estimator is unknown, or other fields of the file contradict it.
     """
     name = forest.about.get("estimator")
     kind = KINDS.get(str(name))

@@ -56,7 +56,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return X if hasattr(X, "iloc") else as_values(checked)
 
     def _public_domain(self, X: Any, y: np.ndarray) -> Domain:
-        """Return the given domain. Infer the parts that it lacks from the data, and mark these parts as leaks."""
+        """Return the given domain. Infer missing parts of the domain from the data, and mark these parts as leaks."""
         domain = self.domain
         if domain is None:
             domain = Domain.infer(X, y)

@@ -61,8 +61,8 @@ class Trace:
     Attributes
     ----------
     trees : list of TreeTrace
-        Record of each tree. It is empty if `draws` is False, and for trees that do not grow from histograms: in a
-        multinomial forest, or a tree of Friedman and Schuster, with mode="as_published".
+        Record of each tree. It is empty if `draws` is False, and for trees that do not grow from histograms, for
+        example in a multinomial forest with mode="as_published".
     counts : int64 or float64 array of shape (n_leaves, n_classes)
         Number of fitted rows (or of persons, see `Domain.unit`) of each class in each leaf.
     labels : uint8 array of shape (n_leaves,)

@@ -33,13 +33,13 @@ from dpforest.trees.released_scale import LEVELS
 class RandomTreeBoosterClassifier(DataDependentClassifier):
     """Gradient boosting of totally random trees.
 
-    With δ above 0, this is the most accurate forest of the library for ε of at least 0.1. With δ = 0 and a small ε, one
-    greedy tree or a forest with noisy counts is better (docs/ACCURACY.md).
+    With δ above 0, this estimator fits the most accurate forest of the library for ε of at least 0.1. With δ = 0 and a
+    small ε, one greedy tree or a forest with noisy counts is better (docs/ACCURACY.md).
 
     Trees are drawn from a seed and the public schema. Their thresholds lie where a noisy histogram shows rows. Each
     round asks one question: in each leaf of the next tree, what is the sum of the rows' gradients? Noise is added to
-    the sums. The norm of a row's gradient is clipped to the norm that it has at score 0. So with two classes, one row
-    changes only one sum in each round, by at most one half, however many leaves there are. Scores are computed from
+    the sums. The norm of a row's gradient is clipped to the norm of the gradient at score 0. So with two classes, one
+    row changes only one sum in each round, by at most one half, however many leaves there are. Scores are computed from
     released values alone, so everybody who has the forest can compute them.
 
     Parameters

@@ -9,7 +9,7 @@ from dpforest.privacy.loss import GAUSSIAN, NOISE, PrivacyLoss
 from dpforest.privacy.rationals import LIMIT, sqrt_up
 
 UNIT: Final = 1_024  # integer that stands for a gradient of 1
-UNIT_GRID: Final = 16  # factor of finer steps if rows have weights, so that few gradients round to 0
+UNIT_GRID: Final = 16  # with weights, steps are finer by this factor, so few weighted gradients round to 0
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ClipBound:
 
     @property
     def times_classes(self) -> int:
-        """k times the bound on the squared L2 norm, in 1/1024², or on the L1 norm, in 1/1024: a whole number."""
+        """k times the bound, a whole number: on the squared L2 norm in 1/1024², or on the L1 norm in 1/1024."""
         of_all_classes = (UNIT**2 if self.is_l2 else 2 * UNIT) * (self.n_classes - 1)
         return of_all_classes // 2 if self.n_classes == 2 else of_all_classes  # two classes have one score
 
@@ -92,7 +92,7 @@ class ClipBound:
         return float(self.sensitivity / each.pure_epsilon)
 
     def most_rounds(self, loss: PrivacyLoss) -> int:
-        """Return the largest number of rounds, at least 1, whose noise the samplers can draw if they share a loss."""
+        """Return the largest number of rounds, at least 1, whose noise the samplers can draw if rounds share a loss."""
         if self.is_l2:
             most = (LIMIT - 1) ** 2 * loss.amount * self.n_classes / self.times_classes
             return max(1, int(most / self.grid**2))

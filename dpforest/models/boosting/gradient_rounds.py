@@ -116,5 +116,5 @@ def _fill_trace(
 
 
 def _class_columns(values: np.ndarray) -> np.ndarray:
-    """Return a column for each class. With two classes, `values` is the second column, its negative the first."""
+    """Return a column for each class. With two classes, `values` is the second column, and -`values` the first."""
     return values if values.shape[1] > 1 else np.concatenate([-values, values], axis=1)

@@ -6,9 +6,9 @@ norm is at most one half, and no misclassified row has a larger gradient than a 
 in units of 1/1024, and scores are integers in units of 1/2**20. Sums of integers are exact in any order. So scores do
 not depend on the number of threads, and everybody who computes scores from the released forest gets the same scores.
 
-A gradient is computed from scores that are rounded to 1/256, so its exponentials are looked up in a table. No sum over
-rows uses floats. The float operations for one row run in a fixed order, and IEEE 754 defines their rounding, so all
-machines get the same gradients.
+A gradient is computed from scores that are rounded to 1/256, so that its exponentials can be looked up in a table. No
+sum over rows uses floats. The float operations for one row run in a fixed order, and IEEE 754 defines their rounding,
+so all machines get the same gradients.
 """
 
 from typing import Final
@@ -43,7 +43,7 @@ def next_sums(
 ) -> np.ndarray:
     """Add the moves of the last round to the rows' scores, and sum gradients in the next tree's leaves. Curator only.
 
-    One pass over the rows does both, because this pass takes most of the time of a round.
+    A single pass over the rows does both steps, because a pass takes most of the time of a round.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Public rule that chooses the number of rounds, the depth of trees and the total step from rows, classes and budget.
 
 Let there be n rows and T rounds, and let σ be the standard deviation of the noise on a gradient sum. The rule uses the
-signal s = n √T / σ, or 0.6 of it if there are more than two classes. Let each tree have L leaves, and let τ be the
+signal s = n √T / σ, or 0.6 n √T / σ if there are more than two classes. Let each tree have L leaves, and let τ be the
 total step, which is the sum of the steps of all rounds. After all rounds, the standard deviation of the noise on a
 score is proportional to τ L / s. So the rule makes τ L proportional to s. With Gaussian noise, σ grows as √T, so s does
 not depend on T. With Laplace noise, σ grows as T, so s falls as 1/√T. docs/ACCURACY.md names the tables on which the
@@ -17,7 +17,7 @@ MOST_ROUNDS: Final = 1_000
 MOST_DEPTH: Final = 8
 MOST_STEP: Final = 100.0
 _FEW_ROUNDS: Final = 300  # smallest number of rounds with Gaussian noise, and largest with Laplace noise
-_ROW_ROUNDS: Final = 3e8  # largest product of rows and rounds above 300 rounds, to limit the time of a fit
+_ROW_ROUNDS: Final = 3e8  # largest product of rows and rounds if there are over 300 rounds; limits the time of a fit
 
 
 class Rounds(NamedTuple):

@@ -1,4 +1,4 @@
-"""Boosting: compute the row weights of each tree. A `BoostMechanism` chooses its splits, leaves and coefficient."""
+"""Boosting: compute the row weights of each tree. A `BoostMechanism` chooses splits, leaves and coefficient."""
 
 import math
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class BoostMechanism(Protocol):
         """Return the candidate that splits each node of a level, or -1 if a node is not split."""
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return what each leaf adds to the score, which is β times the leaf's value, and the tree's coefficient β.
+        """Return the amount that each leaf adds to the score (β times the leaf's value), and the tree's coefficient β.
 
         `table` holds the true class weights of the leaves, in 1/1024.
         """
@@ -68,7 +68,7 @@ def boost(
     trace: bool,
     of_unit: np.ndarray | None = None,
 ) -> Boosted:
-    """Run the algorithm "Mα-boost" (Nock and Henecka 2020). Store rows' scores, and compute their weights from scores.
+    """Run the algorithm "Mα-boost" (Nock and Henecka 2020). The weight of a row is computed from the row's score.
 
     Parameters
     ----------

@@ -44,8 +44,8 @@ class CertifiedBoostMechanism(_BoostMechanism):
     ) -> None:
         super().__init__(spec, first_key)
         self._paid, self._source = query_budgets, source
-        # Noisy error of a tree after each level: of this tree if `alpha` is "noisy", of the previous tree if it is
-        # "carried".
+        # Noisy error of a tree after each level: of the present tree if `alpha` is "noisy", of the previous tree if
+        # `alpha` is "carried".
         self._errors: list[float] = []
 
     def start_tree(self, number: int, weight_bound: int) -> None:
@@ -74,7 +74,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return chosen
 
     def _alpha(self, level: int, histogram: np.ndarray, candidates: Candidates) -> float:
-        """Return α of a level: a public number (`BoostSpec.scheduled`), or a tree's noisy error divided by its root's.
+        """Return α of a level: a public number (`BoostSpec.scheduled`), or a tree's noisy error over that of its root.
 
         The error is that of the present tree if `alpha` is "noisy", and that of the previous tree if `alpha` is
         "carried". In both cases, α does not rise from one level to the next.
@@ -128,8 +128,8 @@ class CertifiedBoostMechanism(_BoostMechanism):
     def _noisy_beta(self, values: np.ndarray, table: np.ndarray) -> float:
         """Return β plus noise (beta="laplace").
 
-        The leaf values are released before β, so they do not change with the row. So one row changes the sum in β
-        (`beta_of`) by at most W M, where W bounds the weights and M bounds the leaf values.
+        The leaf values are released before β, so they are fixed here. Then one row changes the sum in β (`beta_of`) by
+        at most W M, where W bounds the weights and M bounds the leaf values.
         """
         most, n = self.spec.max_leaf, self.spec.n_bound
         steps = int(np.rint(float(values / most @ (table[:, 1] - table[:, 0])) / GRAIN))
@@ -192,7 +192,7 @@ class ExactBoostMechanism(_BoostMechanism):
         return int(pmf[0].argmax())
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the values of the leaves and β without noise. M is the largest absolute value in the tree."""
+        """Return the leaf values and β without noise. M is the largest absolute leaf value of the tree."""
         values = leaf_link(table, self.spec.alpha_link)
         largest = float(np.abs(values).max())
         if largest == 0:

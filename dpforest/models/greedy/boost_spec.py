@@ -92,7 +92,7 @@ class BoostSpec:
         if self.beta not in FITTING[self.leaf]:
             choices = ", ".join(map(repr, FITTING[self.leaf]))
             raise ValueError(f"beta={self.beta!r} cannot be combined with leaf={self.leaf!r}; choose one of {choices}")
-        if self.as_published:  # the certificate explains gaps only of the paper's choices
+        if self.as_published:  # the certificate explains only the gaps of the paper's choices
             if self.leaf != "published":
                 raise ValueError(f"leaf={self.leaf!r} is not the paper's choice; use it with mode='certified' only")
         else:
@@ -136,7 +136,8 @@ class BoostSpec:
         With a unit of privacy: a person may change scores in several nodes. The result is the largest sum of these
         changes over all nodes of the last level, for a person of weight 1.
         """
-        # The α of a calibration may be any number from 0 to 1. `width_of` is linear in α, so the ends are enough.
+        # The α of a calibration may be any number from 0 to 1. `width_of` is linear in α, so it is largest at an end of
+        # this range.
         alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)
         most = max(self.width_of(self.depth - 1, round(UNIT * alpha)) for alpha in alphas)
         # `most` counts steps of 2^-20. The paper's scores, which the ledger states, are twice as large as ours.

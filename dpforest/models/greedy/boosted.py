@@ -265,7 +265,7 @@ class BoostedForestClassifier(GreedyClassifier):
         if not spec.as_published:  # as published, values are clamped after noise is added
             true_values = np.clip(true_values, -spec.max_leaf, spec.max_leaf)
         tree = place // n_places
-        if spec.beta == "folded":  # noise is added to β h, here divided by a M W, so that its bound is M
+        if spec.beta == "folded":  # the noise is for β h; here β h is divided by a M W, so that it is at most M
             beta = np.bincount(tree, true_values * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound
             true_values = true_values * beta / (spec.max_leaf * bounds)
         trace.noise = ValueNoise(tables, true_values, np.full(len(true_values), scale))

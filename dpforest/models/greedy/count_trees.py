@@ -171,7 +171,7 @@ def share_out(
     source: SecretSource | DemoSource,
     units: Units | None = None,
 ) -> Shares:
-    """Draw whether each row grows a tree or decides leaves. Unless trees share all rows, also draw the row's tree.
+    """Draw whether each row grows a tree or decides leaves. If `partition` is "independent", also draw the tree.
 
     With `units`, all rows of a person have the same draw.
     """

@@ -99,9 +99,9 @@ class MultinomialForestClassifier(GreedyClassifier):
     Notes
     -----
     A tree of depth d costs max(d (B1 + B2), B3), because a row affects either the splits or the labels, not both. Let
-    ε_tree be the budget of a tree: epsilon minus the amount that the fit spends before trees grow, divided by
-    `n_estimators` if every row is in every tree, and divided by 2 under replace-one. In certified mode, None means B1 =
-    B2 = ε_tree / (2 d) and B3 = ε_tree.
+    ε_tree be the budget of a tree: epsilon minus the amount that the fit spends before trees grow. This budget is
+    divided by `n_estimators` if every row is in every tree, and by 2 under replace-one. In certified mode, None means
+    B1 = B2 = ε_tree / (2 d) and B3 = ε_tree.
 
     References
     ----------
@@ -151,11 +151,11 @@ class MultinomialForestClassifier(GreedyClassifier):
         return DEFAULT_DEPTH if self.max_depth is None else super().most_depth
 
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
-        """Return the preparation. If the user sets temperatures, the fit does not ask for the scale.
+        """Return the preparation, without the scale if `scale_share` is "auto" and the user sets temperatures.
 
         The cost of these temperatures must not exceed what is left of ε. The noisy number of rows decides whether a fit
-        spends a share of ε on the scale. So if the fit could do this, the noise would decide whether the temperatures
-        are too high, and the fit could fail after it has spent budget.
+        spends a share of ε on the scale. So if the fit could spend this share, the noise would decide whether the
+        temperatures are too high, and the fit could fail after it has spent budget.
         """
         preparation = super()._preparation(domain, n_rows)
         by_rule = self.scale_share == AUTO and any(value is not None for value in self._given_temperatures)
@@ -332,7 +332,7 @@ class MultinomialForestClassifier(GreedyClassifier):
 
 
 def _shares(rows: BinnedRows, spec: MultinomialSpec, partition: str, source: SecretSource | DemoSource) -> Shares:
-    """Return the rows that each tree reads. In a sweep of simulations, they are the same for every ε and depth."""
+    """Return the rows that each tree reads. In a sweep of simulations, the result is the same for every ε and depth."""
 
     def draw() -> Shares:
         return share_out(rows.row_ids, spec.n_trees, spec.share, partition, source, rows.units)

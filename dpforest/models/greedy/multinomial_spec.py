@@ -92,7 +92,7 @@ class PublishedSpec:
     impurity: str
     purity_stop: bool
     nominal: Fraction | float
-    preparation: Preparation = Preparation()  # no preparation
+    preparation: Preparation = Preparation()  # the paper's fit asks nothing before trees grow
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.max_depth, 1, MOST_DEPTH)

@@ -33,10 +33,11 @@ class PublishedTreeSpec:
     `n_bound` is the public number of rows, or a public bound on this number. Without privacy, `epsilon` is None, and
     the best splits grow the tree until a node is empty or has only one class.
 
-    A path asks for a noisy count at every node, for an attribute and for a cut of each numeric attribute at every
-    level, and for the class counts of its leaf. With n numeric attributes and depth d, these are (2 + n) d + 2 answers,
-    and each answer has an equal share of epsilon (`share`). Let t be the largest number of children of a split. A node
-    is a leaf if its noisy count, divided by the number of classes and by t, is less than √2 divided by this share.
+    On a path, the fit asks for a noisy count at every node, and for the class counts of the leaf. At every level, it
+    also draws an attribute, and a cut of each numeric attribute. With n numeric attributes and depth d, these are (2 +
+    n) d + 2 answers, and each answer has an equal share of epsilon (`share`). Let t be the largest number of children
+    of a split. A node is a leaf if its noisy count, divided by the number of classes and by t, is less than √2 divided
+    by this share.
     """
 
     epsilon: Fraction | None
@@ -44,7 +45,7 @@ class PublishedTreeSpec:
     criterion: str
     n_bound: int
     neighbors: str
-    preparation: Preparation = Preparation()  # no preparation
+    preparation: Preparation = Preparation()  # the paper's fit asks nothing before trees grow
 
     def __post_init__(self) -> None:
         check_count("max_depth", self.depth, 1, MAX_DEPTH)
@@ -65,8 +66,8 @@ class PublishedTreeSpec:
     def ideal_loss(self, domain: Domain) -> Fraction | None:
         """Return the loss of all answers in exact arithmetic; None without privacy, or if scores have no bound.
 
-        Each answer has an equal `share` of epsilon. A count costs this share. A draw costs half of it, because an added
-        row changes all scores of a node in the same direction.
+        Each answer has an equal `share` of epsilon. A count costs this share. A draw costs half of this share, because
+        an added row changes all scores of a node in the same direction.
         """
         share = self.share(domain)
         if share is None or self.criterion == GAIN_RATIO:
@@ -241,9 +242,9 @@ class _Growth:
     def _cut(self, node: _Node, j: int) -> int:
         """Draw a cut of a numeric attribute.
 
-        All cuts between two neighboring values have the same score. So the mechanism draws such an interval, weighted
-        by its number of cuts, and then a cut of the interval. Without privacy, return the middle of the first interval
-        with the best score.
+        All cuts between two neighboring values have the same score. So the mechanism draws an interval between two such
+        values, with its number of cuts as weight, and then a cut of the interval. Without privacy, return the middle of
+        the first interval with the best score.
         """
         low, high = node.ranges[j]
         edges, place = np.unique(np.r_[low, high, self.codes[node.rows, j]], return_inverse=True)

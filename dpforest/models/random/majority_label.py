@@ -32,8 +32,8 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         Number of tests on a path. "auto": by a public rule (`models.shape_rules`); the other names are rules that use
         only the public schema (`models.depth_rules`).
     neighbors : {"add-remove", "replace-one"}, default="add-remove"
-        Pairs of tables that the privacy promise compares: tables that differ by one row that is present in only one of
-        them, or tables of the same size that differ in the content of one row. If the domain declares a unit, all rows
+        Pairs of tables that the privacy promise compares. "add-remove": one of the tables has one more row.
+        "replace-one": tables of the same size differ in the content of one row. If the domain declares a unit, all rows
         of a person count as one row.
     mode : {"certified", "as_published"}, default="certified"
         "certified" charges every question about the rows to epsilon. "as_published" reproduces the paper's forest,
@@ -63,7 +63,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
     partition : {"independent", "shared", "blocks"} or None, default=None
         "independent": each row is in one tree, by an independent draw (default in certified mode). "shared": every row
         is in every tree, and each tree spends epsilon / n_estimators. "blocks": the rows are shuffled and divided into
-        equal blocks, and the remaining rows are dropped (default as published; this breaks add-remove privacy).
+        equal blocks, and the remaining rows are dropped (default as published; equal blocks break add-remove privacy).
     categorical : {"multiway", "one-vs-rest", "ordered"} or None, default=None
         Kind of test on a categorical feature. None: "ordered"; as published, "multiway".
     max_leaves : int or None, default=None

@@ -90,7 +90,7 @@ class PartialCounts:
         return self if isinstance(start, int) and start == 0 else NotImplemented  # `sum` starts from 0
 
     def check(self, settings: dict[str, Any]) -> None:
-        """Raise a ValueError that names the settings that differ, unless the rows were counted under `settings`."""
+        """Raise ValueError, which names the different settings, unless the rows were counted under `settings`."""
         missing = object()
         names = {**settings, **self.settings}
         different = [n for n in names if self.settings.get(n, missing) != settings.get(n, missing)]

@@ -1,4 +1,4 @@
-"""First step of a fit in parts: count rows in cells of the numeric attributes, and release noisy answers."""
+"""Results of the first step of a fit in parts: exact counts of rows in cells, and the answers that are released."""
 
 from dataclasses import dataclass
 from typing import Any, Self

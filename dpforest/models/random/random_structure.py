@@ -108,7 +108,7 @@ class RandomStructureClassifier(ForestClassifier):
             for X, y, *groups in chunks:
                 X, y = self._checked_part(X, y)
                 scales += self._scale_of(domain, X, y, out_of_domain, groups[0] if groups else None, registry)
-            out_of_domain.warn()  # before the first question, because a filter may turn this into an error
+            out_of_domain.warn()  # before the first question: a filter may turn the warning into an error
             self.fit_scale(_with_person_counts(scales, registry))
         counter = self._counter(domain)
         total, out_of_domain = counter.count(_no_rows(domain)), OutOfDomainCells()
@@ -124,7 +124,7 @@ class RandomStructureClassifier(ForestClassifier):
             )
             total += counter.count(rows, tree_of_person)
         total = _with_person_counts(total, registry)
-        if not model._asks_first(domain):  # otherwise both warnings have already been given above
+        if not model._asks_first(domain):  # otherwise the code above has already given both warnings
             out_of_domain.warn()
             self._warn_of_leaks(domain)
         return self._release(total, domain)
@@ -261,11 +261,11 @@ class RandomStructureClassifier(ForestClassifier):
         return prepared.spec, prepared.scale, ledger
 
     def partial_counts(self, X: Any, y: Any, groups: Any = None, *, row_ids: Any = None) -> PartialCounts:
-        """Count the rows of one part in all leaves, for `fit_counts`: the step of a fit that needs the rows.
+        """Count the rows of one part in all leaves, for `fit_counts`, which does not read the rows.
 
         Curator only, because the counts are exact. Each row must be in only one part. If there is a unit of privacy,
-        all rows of a person must be in the same part. You must ensure this, because the counts cannot show it: if a row
-        or a person is in two parts, its privacy loss is up to 2 ε, and the certificate does not hold.
+        all rows of a person must be in the same part. You must ensure this, because the counts cannot show whether it
+        is so. If a row or a person is in two parts, its privacy loss is up to 2 ε, and the certificate does not hold.
 
         Parameters
         ----------

@@ -59,8 +59,8 @@ class ForestSpec:
     as_published : bool
         Whether the noise has the scale of the paper and is drawn in floating point. Such a forest is never released.
     departures : tuple of str
-        Sentences for the certificate of a forest in mode "as_published". They state how it differs from the paper's
-        forest, and which private number its shape reveals.
+        Sentences for the certificate of a forest in mode "as_published". They state how the forest differs from the
+        paper's, and which private number its shape reveals.
     preparation : Preparation
         Shares of the budget that are spent before trees grow.
     count_unit : {1, 1024}
@@ -136,7 +136,7 @@ class ForestSpec:
     def leaves(
         self, values: np.ndarray, epsilon: Fraction | None, numbers: np.ndarray | None = None
     ) -> LabelLeaves | CountLeaves:
-        """Return leaves with these released values. `numbers` holds their indices if they are not all leaves."""
+        """Return leaves with these released values. If these are only some leaves, `numbers` holds their indices."""
         if not self.releases_counts:
             return LabelLeaves(values)
         log_odds = self.log_odds(epsilon, values)
@@ -189,7 +189,7 @@ def leaf_cap(given: int | None, mode: str) -> int:
 
 
 def capped(domain: Domain, depth: int, categorical: str, max_leaves: int) -> tuple[str, ...]:
-    """Return a sentence about the cap on leaves if a tree of this depth may reach it; no paper has such a cap."""
+    """Return a sentence about the cap on leaves if a tree of this depth may exceed it; no paper has such a cap."""
     widths = [f.n_codes for f in domain.features if f.kind == "categorical" and f.n_codes > 1]
     if categorical != "multiway" or not widths:
         return ()
