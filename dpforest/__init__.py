@@ -26,6 +26,7 @@ from dpforest.trees.forest_file import check_on_reading
 
 __version__ = "0.1.0"
 
+# This check needs the estimators, which `forest_file` cannot import.
 check_on_reading(file_consistency.check)
 
 __all__ = [

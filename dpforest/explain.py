@@ -1,8 +1,8 @@
 """Explain forests whose scores add up: importances and effects of attributes, and contributions to one prediction.
 
 All explanations are computed from the forest and its public schema alone, so explaining a released forest costs no
-further privacy budget. Averages over a tree would weight the two sides of a test by their numbers of rows, but these
-numbers are private. Instead, each side has the weight one half.
+further privacy budget. The usual average over a tree weights the two sides of a test by their numbers of rows. These
+numbers are private, so each side has the weight one half.
 """
 
 import math
@@ -99,7 +99,7 @@ class AddedScores:
 
     @property
     def score_noise(self) -> float:
-        """Standard deviation of the noise on the score of a class, under the assumption that trees are independent.
+        """Standard deviation of the noise on the score of a class, as if the noise of the trees were independent.
 
         The true value is lower, because each tree corrects part of the noise of earlier trees.
         """
@@ -155,8 +155,8 @@ class AddedScores:
         """Importance of each attribute for the scores, as a float array of shape (n_features,).
 
         An importance is proportional to the attribute's typical contribution to a score (`typical_parts`). If the noise
-        is known, its variance is subtracted from the square of the contribution. The importances sum to 1. If no
-        contribution is above the noise, all importances are 0.
+        is known, the variance of the noise is first subtracted from the square of this contribution. The importances
+        sum to 1. If no contribution is above the noise, all importances are 0.
         """
         typical, noise = self.typical_parts
         moved = np.sqrt(np.maximum(typical**2 - np.nan_to_num(noise) ** 2, 0.0))

@@ -4,7 +4,7 @@ from typing import Final
 
 # A fit replaces each value by a code of type uint16. The codes of a numeric feature are positions on a public grid.
 N_CODES: Final = 65_536
-# All codes below this one stand for a missing cell, in a numeric feature that may have missing cells.
+# In a numeric feature that may have missing cells, all codes below this one stand for a missing cell.
 MISSING_STRIP: Final = N_CODES // 11
 
 MIN_CLASSES: Final = 2
@@ -12,7 +12,7 @@ MAX_CLASSES: Final = 50
 MAX_CATEGORIES: Final = 1_000
 MAX_WORDS: Final = 100  # words that mean a missing cell of an attribute
 MAX_SPELLINGS: Final = 1_000  # spellings of the values of an attribute, or of the classes
-# A packed tree node stores the number of the column that it tests in 15 bits. Half of these numbers are for attributes,
+# A packed tree node has 15 bits for the number of the column that it tests. Half of these numbers are for attributes,
 # and the other half are for the additional columns of one-vs-rest tests.
 MAX_FEATURES: Final = 16_383
 
@@ -40,8 +40,8 @@ MAX_UPLOAD_MB: Final = 200
 # Limits of a file. Every forest within the limits above has a smaller file.
 MAX_FILE_BYTES: Final = MAX_UPLOAD_MB * 2**20  # compressed
 MAX_JSON_BYTES: Final = 2**28  # not compressed
-# Not compressed, if the text has characters beyond ASCII, which can take four bytes each in memory. dpforest writes
-# only ASCII, but other programs may write such a file.
+# Limit for a text with characters beyond ASCII (not compressed): then each character can take four bytes in memory.
+# dpforest writes only ASCII, but other programs may write such a file.
 MAX_WIDE_BYTES: Final = 2**25
 MAX_JSON_VALUES: Final = 2_000_000  # values in lists and objects; arrays of leaves and nodes are packed
 MAX_DOMAIN_BYTES: Final = 2**24  # a domain as JSON

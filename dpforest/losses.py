@@ -139,8 +139,8 @@ class _MAlpha(Loss):
 
     def inverse_link(self, z):
         z = np.asarray(z, float)
-        # By IEEE 754, each of these operations is rounded correctly. So the bits of a result depend neither on the
-        # machine nor on the place of a number in an array.
+        # By IEEE 754, each of these operations is rounded correctly. So a result has the same bits on every machine and
+        # at every place of an array.
         beyond = np.minimum(np.maximum(np.abs(z) / 2 - (1 - self.alpha), 0), 1e100)
         length = np.sqrt(beyond * beyond + self.alpha * self.alpha)
         return 0.5 * (1 + np.sign(z) * beyond / np.where(length > 0, length, 1))
@@ -184,7 +184,7 @@ class _Entropy(Loss):
         return np.logaddexp2(0, -np.asarray(z, float))
 
     def published_sensitivity(self, n):
-        return 1.0 + (1.0 + np.log(_rows(n) + 1)) / np.log(2)  # Lemma 5 bounds the potential from above
+        return 1.0 + (1.0 + np.log(_rows(n) + 1)) / np.log(2)  # Lemma 5 has this upper bound in place of the potential
 
 
 MATSUSHITA: Final[Loss] = _MAlpha("matsushita", 1.0)

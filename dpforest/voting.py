@@ -1,4 +1,4 @@
-"""Compute predictions from released leaves: majority voting, threshold averaging, probabilistic averaging, log-odds.
+"""Compute predictions from released leaves: votes, averaged shares, log-odds, or added scores.
 
 All predictions are post-processing: this module does not read the rows of the fit.
 """
