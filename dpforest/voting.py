@@ -87,7 +87,7 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np
         Public seed. If a leaf has no information, because it is discarded or all its counts are 0, its shares are drawn
         uniformly from this seed.
     leaves : int array of shape (n_leaves,), optional
-        Numbers of the leaves. They are the keys of the uniform draws; by default 0..n_leaves-1.
+        Numbers of the leaves, which are the keys of the uniform draws; by default 0..n_leaves-1.
 
     Returns
     -------

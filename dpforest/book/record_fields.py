@@ -104,7 +104,7 @@ def _shown(value: Any) -> str:
 
 
 def _text(least: int, most: int, *, lines: bool = False) -> _Rule:
-    """Return the rule for a text that UTF-8 can encode. It may have several lines only if `lines` is True."""
+    """Return the rule for a text that UTF-8 can encode. The text may have several lines only if `lines` is True."""
 
     def is_valid(value: Any) -> bool:
         if not isinstance(value, str) or not len(value.strip()) >= least or len(value) > most:

@@ -1,4 +1,4 @@
-"""Build the forest of a fit: a forest that may be published, or a forest for the curator only.
+"""Build the forest of a fit: a forest that may be published, or a forest for the curator (the data holder).
 
 Every fit builds its forest here, so one function enforces that only a forest with a closed ledger may be published.
 """

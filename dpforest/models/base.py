@@ -332,7 +332,7 @@ class ForestClassifier(BudgetedClassifier):
         domain : Domain
             Public schema; the number and kind of its attributes affect the shape of the trees.
         n_rows : int
-            As in `preview`. It must not exceed a public bound on the number of rows.
+            As in `preview`. This number must not exceed a public bound on the number of rows.
 
         Returns
         -------
@@ -429,7 +429,7 @@ class ForestClassifier(BudgetedClassifier):
         return spec, release_scale(cells(), spec.preparation, self._loss, ledger, source, domain.count_unit)
 
     def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
-        """Return the file's entries about the fit. They contain the number of rows only if it is released or public."""
+        """Return the file's entries about the fit, with the number of rows if this number is released or public."""
         size_entry = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
         library_class = next(
             base for base in type(self).__mro__ if base.__module__.startswith("dpforest.")

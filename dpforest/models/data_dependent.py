@@ -186,7 +186,7 @@ class DataDependentClassifier(ForestClassifier):
         n_jobs : int
             Number of threads; the result does not depend on it.
         trace : Trace, optional
-            Record that the fit fills in, for the curator's figures.
+            Record that the fit fills in, for figures that only the curator (the data holder) may see.
 
         Returns
         -------

@@ -64,7 +64,7 @@ def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) ->
 def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
     """Return the sentences that an old file lacks because its version did not write them.
 
-    A file must lack all of these sentences or none of them. It counts as old only if it has no field that was
+    A file must lack all of these sentences or none of them. The file counts as old only if it has no field that was
     introduced together with these sentences.
     """
     domain = forest.domain

@@ -1,4 +1,4 @@
-"""Probabilities that noise flips (changes) the class of a leaf, and simulated redraws. For the curator only."""
+"""Probabilities that noise flips (changes) the class of a leaf, and redraws. For the curator (data holder) only."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -150,7 +150,7 @@ class WeightNoise:
 
 @dataclass(frozen=True, eq=False)
 class ValueNoise:
-    """Laplace noise on the values of leaves (boosted trees, leaf="range" and as published).
+    """Laplace noise on the values of leaves (boosted trees, leaf="range" or "published").
 
     Parameters
     ----------

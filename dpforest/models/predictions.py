@@ -23,7 +23,7 @@ class PredictingClassifier(TableCheckingClassifier):
 
     @property
     def released_(self) -> ReleasedForest:
-        """The forest that may be published. Models without privacy and fits as published raise AttributeError."""
+        """The forest that may be published. Without privacy, or with mode="as_published", raise AttributeError."""
         check_is_fitted(self, "forest_")
         if not isinstance(self.forest_, ReleasedForest):
             raise AttributeError("released_: this forest is for the curator only; " + self.certificate_.reasons[0])

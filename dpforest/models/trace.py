@@ -1,4 +1,4 @@
-"""A record of how a fit chose its splits, for figures. For the curator only, unless stated otherwise."""
+"""A record of how a fit chose its splits. Only for the curator (the data holder), unless stated otherwise."""
 
 from dataclasses import dataclass, field
 

@@ -35,8 +35,8 @@ class Guarantee:
         μ² if the release is μ-Gaussian differentially private, which is a stronger guarantee than (ε, δ). If there are
         also `steps`, μ² is the loss of all queries that are not in the steps.
     steps : tuple of (Fraction, int)
-        Pairs (κ, times) if ε is the sum of the losses of several queries, with `times` queries of loss κ each. This is
-        a stronger guarantee than ε alone (`TradeoffCurve`).
+        Pairs (κ, times) if ε is the sum of the losses of several queries, with `times` queries of loss κ each. The
+        steps are a stronger guarantee than ε alone (`TradeoffCurve`).
     unit : str or None
         Column of identifiers if the guarantee is for a person with all of their rows (`Domain.unit`); None if it is for
         a single row.

@@ -121,8 +121,8 @@ class Record:
     rate : float
         Rate of the mechanism at a leaf.
     others : int64 array of shape (n_trees, n_classes)
-        For each tree, the counts of all other rows in the leaf that the record reaches. They include every row in every
-        tree, even if the forest draws each row into one tree.
+        For each tree, the counts of all other rows in the leaf that the record reaches. The counts include every row in
+        every tree, even if the forest draws each row into one tree.
     label : int
         Class index of the record.
     stand_in : int or None

@@ -95,7 +95,7 @@ class Feature:
     low, high : float
         Bounds of a numeric attribute, finite, ``low < high``.
     integer : bool
-        Whether only whole numbers occur. It affects how thresholds are displayed, and the scale of a narrow range.
+        Whether only whole numbers occur. This affects how thresholds are displayed, and the scale of a narrow range.
     categories : tuple of str
         Values of a categorical attribute. A number in a table is compared by its text, so 1.0 and 1 are the category
         "1".

@@ -35,7 +35,7 @@ def grow_tree(
     choose: ChooseSplits,
     root: np.ndarray | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Grow one tree. Curator only, unless `choose` is a private mechanism.
+    """Grow one tree. Unless `choose` is a private mechanism, only the curator (the data holder) may see the tree.
 
     Parameters
     ----------

@@ -197,8 +197,8 @@ class ScoreLeaves(Leaves):
         Class to whose score each tree adds. With two classes, every tree adds to the second class and subtracts from
         the first.
     alpha_link : float
-        α of the Mα-loss, whose link turns scores into shares. It is above 0 and at most 1, and is used only for voting
-        "additive".
+        α of the Mα-loss, whose link turns scores into shares. This α is above 0 and at most 1, and is used only for
+        voting "additive".
     """
 
     leaf_values: np.ndarray

@@ -5,7 +5,7 @@ Structure rows choose the tests of a tree, and estimation rows are counted in it
 Every column is sorted once. In a sorted column, the rows of a node are adjacent. A test divides the rows of a node
 between its children and keeps their order within each child. So no child is sorted again, and a level of the tree costs
 one pass over the columns. The kernel skips a column that is constant at the node, because this column has no cuts below
-the node. It skips all columns if no child may be split.
+the node. The kernel skips all columns if no child may be split.
 """
 
 from typing import NamedTuple

@@ -6,7 +6,7 @@ of this feature. The impurity decreases of the candidates are rescaled to 0..1. 
 probability proportional to exp(B s / 2), for a temperature B.
 
 The trees are not private, because cuts are midpoints between values of rows, and exact counts decide where a branch
-ends. So the trees must stay with the curator.
+ends. So the trees must stay with the curator (the data holder).
 """
 
 from collections.abc import Sequence

@@ -60,7 +60,7 @@ class ReleasedScale:
 
 
 def scale_histograms(domain: Domain, codes: Any, weight: np.ndarray | None = None) -> np.ndarray:
-    """Count the rows in each of 64 cells of each numeric attribute. Curator only, because the counts are exact.
+    """Count the rows in each of 64 cells of each numeric attribute. Only the data holder may see these exact counts.
 
     Parameters
     ----------

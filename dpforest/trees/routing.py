@@ -128,7 +128,7 @@ def count_rows(
     weight: np.ndarray | None = None,
     n_jobs: int = 1,
 ) -> np.ndarray:
-    """Count the rows of each class in each leaf. Curator only: counts are private until a mechanism releases them.
+    """Count the rows of each class in each leaf. Only the data holder may see these exact counts.
 
     Parameters
     ----------

@@ -27,9 +27,10 @@ class ClipBound:
     kind : {"pure", "gaussian"}
         Kind of privacy loss that is charged for the sums of gradients. The kind decides the norm and the noise.
     grid : {1, 16}
-        Number of steps into which 1/1024 of a sum is divided. It is 16 if a person may have several rows, because rows
-        then have weights. A row's gradient times its weight is rounded toward 0, and the weights of a person's rows sum
-        to at most 1. So by the triangle inequality, the norm of the sum over a person's rows is at most the bound.
+        Number of steps into which 1/1024 of a sum is divided. The number is 16 if a person may have several rows,
+        because rows then have weights. A row's gradient times its weight is rounded toward 0, and the weights of a
+        person's rows sum to at most 1. So by the triangle inequality, the norm of the sum over a person's rows is at
+        most the bound.
 
     Examples
     --------

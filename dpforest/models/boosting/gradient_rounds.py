@@ -54,7 +54,7 @@ def boost(
     n_jobs : int
         Number of threads; the result does not depend on it.
     trace : Trace, optional
-        Record that `boost` fills in, for the curator's figures.
+        Record that `boost` fills in, for figures that only the curator (the data holder) may see.
 
     Returns
     -------

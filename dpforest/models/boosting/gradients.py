@@ -41,9 +41,10 @@ def next_sums(
     clip: ClipBound,
     weight: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Add the moves of the last round to the rows' scores, and sum gradients in the next tree's leaves. Curator only.
+    """Add the moves of the last round to the rows' scores, and sum gradients in the next tree's leaves.
 
-    A single pass over the rows does both steps, because a pass takes most of the time of a round.
+    Only the curator (the data holder) may see the result. A single pass over the rows does both steps, because a pass
+    takes most of the time of a round.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def next_sums(
 
 
 def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
-    """Return the moves: the values that the leaves of a round add to scores. They are public if the sums are noisy.
+    """Return the moves: the values that the leaves of a round add to scores. Moves are public if the sums are noisy.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def rounds_by_rule(clip: ClipBound, n_rows: int, budget: float) -> Rounds:
     Parameters
     ----------
     clip : ClipBound
-        Bound on the gradient of a row. It also states the number of classes and the kind of noise.
+        Bound on the gradient of a row. This bound also states the number of classes and the kind of noise.
     n_rows : int
         Released or public number of rows.
     budget : float

@@ -18,7 +18,7 @@ UNIT = split_scores.UNIT
 
 
 class BoostMechanism(Protocol):
-    """The part of a booster that chooses splits and leaves: certified, as published, or exact (without privacy)."""
+    """The part of a booster that chooses splits and leaves: certified, as in the paper, or exact (without privacy)."""
 
     def start_tree(self, number: int, weight_bound: int) -> None:
         """Start a new tree, in which no row weighs more than `weight_bound` / 1024."""

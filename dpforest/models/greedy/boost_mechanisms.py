@@ -1,4 +1,4 @@
-"""Mechanisms that choose splits and leaves of a booster: certified, as published, or exact (without privacy)."""
+"""Mechanisms that choose splits and leaves of a booster: certified, as in the paper, or exact (without privacy)."""
 
 from fractions import Fraction
 

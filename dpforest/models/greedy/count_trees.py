@@ -54,7 +54,7 @@ class SplitSelector:
         Whether to stretch the scores of each node to the range from 0 to 1, as the paper of the multinomial forest
         does. One row can then change any score from 0 to 1, so more rows do not make the draw more accurate.
     trace : TreeTrace or None
-        Record of the probabilities of the drawn splits, for the curator's figures.
+        Record of the probabilities of the drawn splits, for figures of the curator (the data holder).
     count_unit : {1, 1024}
         Largest amount that a row (1) or a person (1024, see `Domain.unit`) adds to a histogram.
     n_classes : int

@@ -1,8 +1,8 @@
 """Friedman and Schuster's tree as published: attributes and cuts are drawn, and noisy counts decide where branches end.
 
 The tree is private ID3 by the exponential mechanism, with cuts of numeric attributes (A. Friedman, A. Schuster, *Data
-mining with differential privacy*, KDD 2010). Draws are in floating point, so the tree is for the curator only, and is
-never released.
+mining with differential privacy*, KDD 2010). Draws are in floating point, so the tree is only for the curator (the data
+holder), and is never released.
 """
 
 from collections.abc import Sequence

@@ -117,7 +117,7 @@ def count_kept_rows(
     n_jobs: int,
     units: Units | None = None,
 ) -> np.ndarray:
-    """Return the result of `count_rows` without the rows that a partition drops (tree -1). Curator only."""
+    """Return the result of `count_rows` without the rows that a partition drops. For the data holder only."""
     weight = None if units is None else units.weight
     if tree_of_row is not None and tree_of_row.min(initial=0) < 0:
         kept = np.flatnonzero(tree_of_row >= 0)

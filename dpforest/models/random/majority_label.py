@@ -37,7 +37,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         of a person count as one row.
     mode : {"certified", "as_published"}, default="certified"
         "certified" charges every question about the rows to epsilon. "as_published" reproduces the paper's forest,
-        which is not certified and stays with the curator.
+        which is not certified and stays with the curator (the data holder).
     scale_share : float, "auto" or "public", default="auto"
         Share of epsilon that the fit spends on three nested histograms of each numeric attribute, so that thresholds
         lie where rows are. "auto": a public rule chooses the share, which is 0 if there is too little signal.

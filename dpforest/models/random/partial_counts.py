@@ -2,8 +2,8 @@
 
 If trees do not depend on data, a fit needs only the number of rows of each class in each leaf. These counts can be
 added over the parts of a table, in any order and wherever the table is cut. So a table may be larger than memory, or
-its parts may be on many machines. The counts are exact, so they must stay with the curator, and only the noisy leaves
-of `fit_counts` may be published.
+its parts may be on many machines. The counts are exact, so they must stay with the curator (the data holder), and only
+the noisy leaves of `fit_counts` may be published.
 """
 
 import json

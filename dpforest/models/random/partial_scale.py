@@ -13,9 +13,9 @@ from dpforest.trees.released_scale import CELLS, ReleasedScale
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialScale:
-    """Exact counts of the rows in 64 cells of each numeric attribute, for a part of a table. Curator only.
+    """Exact counts of the rows in 64 cells of each numeric attribute, for a part of a table.
 
-    ``+`` adds the counts of parts.
+    ``+`` adds the counts of parts. Only the curator (the data holder) may see them.
 
     Parameters
     ----------

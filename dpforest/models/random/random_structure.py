@@ -263,9 +263,10 @@ class RandomStructureClassifier(ForestClassifier):
     def partial_counts(self, X: Any, y: Any, groups: Any = None, *, row_ids: Any = None) -> PartialCounts:
         """Count the rows of one part in all leaves, for `fit_counts`, which does not read the rows.
 
-        Curator only, because the counts are exact. Each row must be in only one part. If there is a unit of privacy,
-        all rows of a person must be in the same part. You must ensure this, because the counts cannot show whether it
-        is so. If a row or a person is in two parts, its privacy loss is up to 2 ε, and the certificate does not hold.
+        Only the curator (the data holder) may see the counts, because they are exact. Each row must be in only one
+        part. If there is a unit of privacy, all rows of a person must be in the same part. You must ensure this,
+        because the counts cannot show whether it is so. If a row or a person is in two parts, its privacy loss is up to
+        2 ε, and the certificate does not hold.
 
         Parameters
         ----------

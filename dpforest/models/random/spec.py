@@ -53,8 +53,8 @@ class ForestSpec:
     categorical, thresholds, n_quantiles, max_leaves
         As in `grow_random_trees`.
     leaf_shares : int
-        Number of equal parts into which a tree's budget is divided; each leaf spends one part. It is 1 if each leaf
-        spends the whole budget of its tree, which is allowed because no row is in two leaves. It is the number of
+        Number of equal parts into which a tree's budget is divided; each leaf spends one part. The number is 1 if each
+        leaf spends the whole budget of its tree, which is allowed because no row is in two leaves. It is the number of
         leaves if the paper divides the budget among them.
     as_published : bool
         Whether the noise has the scale of the paper and is drawn in floating point. Such a forest is never released.
