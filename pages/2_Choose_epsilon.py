@@ -64,7 +64,7 @@ if best != best or scale.floor is None:  # NaN is the only value that differs fr
     st.stop()
 floor = scale.floor
 with st.container(key="asked"):
-    # The control of ε comes early in the tab order, for keyboard users.
+    # These columns come before the charts, so that a keyboard user reaches the control of ε early.
     need, at, which = st.columns([3, 6, 3], gap="medium")
 with need:
     needed = wish_controls.needed_value(wish.measure, floor, best)
@@ -83,7 +83,7 @@ chosen_settings = replace(settings_of[name], epsilon=epsilon)
 certificate, ledger = report.promise(table, chosen_settings)
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_answers"):
     chart_caption = st.empty()
-    # Fill the caption at once. While it is empty, the progress bar is further left, and it would move at `draw`.
+    # The caption is filled before `draw`: an empty caption has no width, so the progress bar would move at `draw`.
     chart_caption.caption(answer_words.how_read(answers, name, scale), width="content")
     progress = st.container(width=420)
 n_drawn = 0
@@ -146,7 +146,7 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
 
 
 def follow_answer() -> None:
-    """Rerun the page if it shows an earlier answer, and further releases have changed the answer's forest or ε."""
+    """Rerun the page if further releases have changed the forest or the ε of the answer that the page shows."""
     latest = answers.sorted()
     now = {a.forest: None if needed <= floor else a.epsilon for a in latest}
     other_forest = name == answer != latest[0].forest
@@ -155,7 +155,7 @@ def follow_answer() -> None:
         st.rerun()
 
 
-# While the dialog of a release is open, nothing is simulated, because its buttons would wait for the end of this run.
+# Nothing is simulated while the release dialog is open: the buttons of the dialog would wait for the end of this run.
 if not is_asked:
     for _n in run(jobs, N_FIRST, progress, drawn=n_ready):
         draw(gathered(jobs))

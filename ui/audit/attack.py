@@ -13,7 +13,7 @@ from ui.audit.rule_words import proved
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
-FIRST_DRAWN = 10_000  # smallest number of releases with a drawn result; smaller ones come faster than a page can draw
+FIRST_DRAWN = 10_000  # results of fewer releases are not drawn, because they come faster than a page can draw
 
 
 def show(audit: Audit, which: str, pair: LeafPair) -> None:

@@ -1,4 +1,4 @@
-"""The controls of the Audit page. The other pages have the same ε and the same neighbor relation."""
+"""The controls of the Audit page. ε and the neighbor relation are shared with the other pages."""
 
 from __future__ import annotations
 

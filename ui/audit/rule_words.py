@@ -72,7 +72,7 @@ RULES = {
         "publishes every class count with random noise on it; the label is read from those",
     ),
 }
-_FEW = 100  # an event that occurs less often than this, or fails less often, is reported as a count
+_FEW = 100  # an event with fewer hits or fewer misses is reported as a count, not as a percentage
 NAMES = {rule.mechanism: rule.short for rule in RULES.values()}
 
 
@@ -105,7 +105,7 @@ def promise(epsilon: float, neighbors: str) -> str:
 
 
 def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
-    """State the lead from which a published rule's loss exceeds ε, and the lead from which its flip rate proves it."""
+    """State the lead from which a published rule's loss exceeds ε, and the lead from which its flip rate is too low."""
     first = curves.first_over[mechanism]
     if first is None:
         return ""

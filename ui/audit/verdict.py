@@ -229,7 +229,7 @@ def table_of(pair: LeafPair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFr
 
 
 def _listed(pair: LeafPair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
-    """Return (first class, last class + 1) for each line of a table. Equal neighbors of many classes share a line."""
+    """Return (first class, last class + 1) of each line. With many classes, equal adjacent classes share a line."""
     change, is_counts = pair.change, pair.mechanism == NOISY_COUNTS
     log_probabilities = [] if is_counts else [change.log_before, change.log_after]
 

@@ -34,7 +34,7 @@ def guessing(scale: MeasureScale) -> str:
 
 
 def no_need(needed: float, scale: MeasureScale, at_stake: dict[str, Headroom]) -> str:
-    """Explain why no ε is needed: guessing reaches the value, or no forest beats guessing. Otherwise empty."""
+    """Explain why no ε is needed: guessing reaches the value, or no forest beats guessing. Otherwise return ""."""
     all_guess = all(at.has_none for at in at_stake.values())
     text = ""
     if all_guess:
@@ -84,7 +84,7 @@ def headline(answers: Answers, scale: MeasureScale) -> str:
 
 
 def _best_mean(answers: Answers, scale: MeasureScale) -> str:
-    """State the best forest's mean at the largest ε, and the margin for few held-out rows to subtract from it."""
+    """State the best forest's mean at the largest ε, and the margin to subtract because held-out rows are few."""
     best = max(answers.lines, key=lambda name: float(answers.means(name)[-1]))
     mean, rows = float(answers.means(best)[-1]), answers.margin_rows
     if mean <= answers.needed or rows is None:

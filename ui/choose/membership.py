@@ -46,7 +46,7 @@ _FORMULA = "from the exact trade-off curve of its noise"
 class Limit:
     """Largest share of guesses in which an attacker can be right, and whether it holds with the current schema.
 
-    It does not hold if the schema (the public description of the columns) was read from the rows.
+    The limit does not hold if the schema (the public description of the columns) was read from the rows.
     """
 
     success: float
@@ -213,7 +213,7 @@ class _Drawing:
 
 
 def _success_limit(certificate: Certificate, ledger: Ledger) -> float:
-    """Return the largest share of guesses in which an attacker can be right if both answers are equally likely.
+    """Return the largest share of guesses in which an attacker can be right about a fair coin.
 
     For a certified forest, the limit counts the noise alone, even if the schema was read from the rows.
     """

@@ -37,7 +37,7 @@ SMALLER = (2, 5)  # the tab also shows the chosen ε divided by these numbers
 
 
 class LearningJob(Job[list[np.ndarray]]):
-    """Learning curves: accuracy against the number of rows. A piece is one repeat, with a random part for each size."""
+    """A job for learning curves (accuracy against rows). A piece is one repeat on random parts of the table."""
 
     def __init__(self, estimator: ForestClassifier, domain: Domain, split: Split, epsilons: Sequence[float]) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ def _draw_exchange(learning: Learning, settings: ForestSettings, at: Headroom, w
 
 
 def exchange_words(learning: Learning, epsilon: float, smaller: float, made_up: Exchange | None, at: Headroom) -> str:
-    """State how many times the rows compensate for a smaller ε on this table, and the same factor in the paper.
+    """State how many times as many rows make up for a smaller ε on this table, and the factor that the paper reports.
 
     >>> learning = Learning(np.array([100, 1600]), np.array([0.1, 1.0]), np.ones((1, 2, 2)), np.ones((1, 2)))
     >>> made_up = Exchange(1.0, 0.1, 100, 0.8, Needed("observed", 1100.0, times=0.6875))

@@ -42,7 +42,7 @@ def guarantee(certificate: Certificate, ledger: Ledger, leaks: bool) -> Guarante
     """Return the guarantee of a release.
 
     If there is no guarantee only because the schema was read from the rows, a switch lets the user see the guarantee
-    that a public schema would have.
+    that a release would have with a public schema.
     """
     if certificate.certified or not leaks or not ledger.has_budget:
         return guarantee_of(certificate)
@@ -74,7 +74,7 @@ def report(
     level: Baselines,
     column: str = "",
 ) -> str:
-    """Return the report for a privacy board, as HTML. With a `column`, it has the rates of that column's groups."""
+    """Return the report for a privacy board, as HTML. If `column` is given, the report has the rates of its groups."""
     name, result, wish = settings.name, answers.result, answers.wish
     cells = result.cells.loc[name].reset_index()
     ceiling = ceiling_of(result, [level], wish.column)
@@ -155,8 +155,8 @@ class ReportButton:
         name = "privacy_report.html" if self._table.is_public else "CURATOR_ONLY_privacy_report.html"
         html = self._make(self._table, self._column)
         with self._place.container():
-            # Draw two elements each time. With one element less than before, the last old element would stay until the
-            # run ends.
+            # Each drawing has two elements. If a drawing had only one, the second element of the drawing before would
+            # stay until the run ends.
             st.caption("The smallest ε is not checked yet. The report says so." if is_early else "")
             key = f"report_{self._n_drawn}"
             st.download_button(

@@ -22,7 +22,7 @@ QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "a value of one in it"}
 
 
 def protected(guarantee: Guarantee, rows: int = 1) -> str:
-    """Return "person" if a guarantee with these `rows` is about all rows of one person, and "row" otherwise.
+    """Return "person" if the unit of privacy is a person or a person has several `rows`, and "row" otherwise.
 
     >>> protected(Guarantee(1.0)), protected(Guarantee(1.0), 3), protected(Guarantee(1.0, unit="patient_id"))
     ('row', 'person', 'person')

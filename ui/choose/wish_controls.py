@@ -24,7 +24,7 @@ DEFAULT_SURE: Final = "9 in 10 releases"
 NEEDS: Final = ("accuracy", "balanced accuracy", "AUC")  # the measures for which the value of guessing is known
 MOST_ROWS: Final = 10  # largest number of rows of one person
 STEP: Final = 0.5  # percentage points between two positions of the slider for the needed value
-# Values of ε for a first answer on a large table. Forests are most accurate at the last of them.
+# Values of ε for a first answer on a large table. The largest ε is included, because forests are most accurate there.
 FEW: Final = (0.05, 0.3, EPSILONS[-1])
 
 
@@ -170,5 +170,5 @@ def kinds() -> list[str]:
 
 
 def forests(table: Table, wish: Wish) -> list[ForestSettings]:
-    """Return the settings of all forests of this mode. If `wish.delta` is set, add forests with δ above 0."""
+    """Return the settings of all forests in the user's mode. If `wish.delta` is set, add forests with δ above 0."""
     return [line.settings for line in lines_of(table, kinds(), wish.mode, wish.neighbors, delta=wish.delta)]

@@ -84,7 +84,7 @@ class Below:
 
     @property
     def _without_delta(self) -> str:
-        """Words for a heading. They state that this tab leaves out forests with δ > 0, if the chart has any."""
+        """Part of a heading: ", with δ = 0" if the chart has forests with δ > 0, which this tab leaves out."""
         return ", with δ = 0" if self._view.delta else ""
 
     def _open_multiples(self, table: Table) -> None:

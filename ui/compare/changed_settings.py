@@ -137,7 +137,7 @@ def _is_default(kind: str, key: str, value: int | str) -> bool:
 
 
 def _kept() -> Changes:
-    """Return the changes of this session. The first run of a new link replaces them by the changes in the link."""
+    """Return the changes of this session. When the page opens with a new link, the link's changes replace them."""
     linked = st.query_params.get(_PARAMETER)
     if linked is not None and linked != state.SETTINGS_LINK.value:
         state.SETTINGS.value, state.SETTINGS_IGNORED.value = read(linked)
@@ -190,7 +190,7 @@ def _moved_to(kind: str, key: str, value: int | str) -> str:
 
 
 def _take(kind: str, key: str) -> None:
-    """Store the user's value. Remove the change instead if the value equals the rule or the default."""
+    """Store the user's value as a change, or remove the change if the value is by rule or the default."""
     changes = _stored()
     value = state.SETTING(kind, key).value
     if value != BY_RULE and not _can_be(kind, key, value):

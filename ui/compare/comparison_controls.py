@@ -123,7 +123,7 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
 
 
 def measured(view: Comparison, table: Table, jobs: Sequence[SweepJob]) -> SweepResult:
-    """Return the result of these jobs. If the measure is `WORST` (of the worst group), compute it, too."""
+    """Return the result of these jobs. If the chosen measure is `WORST`, the result has it for the worst group."""
     done = gathered(jobs)
     if view.measure != WORST:
         return done

@@ -40,8 +40,8 @@ class Rules:
         The forest, by its name in `FORESTS`.
     parameter : str
         Parameter of the estimator.
-    Value of the parameter for each line, by the name of the line.
-        Value of the parameter by the name of its line.
+    values : mapping of str to object
+        Value of the parameter for each line, by the name of the line.
     noun : str
         Word for a line in sentences.
     title, varied, help : str

@@ -50,7 +50,7 @@ def show(choice: Choice, view: ForestView) -> None:
         "half of the rows, the thin line all rows. The dotted line is the largest weight that the noise allows for.",
     )
     _, class_of_tree = view.boosters
-    first = int(class_of_tree.min())  # with more than two classes, each class has a booster; draw the first class's
+    first = int(class_of_tree.min())  # with more than two classes, each class has a booster; draw only the first one
     traces = [trace for trace, c in zip(view.traces, class_of_tree, strict=True) if c == first]
     spread = max(trace.weight_spread for trace in traces)
     if spread < 1 / 512:

@@ -45,7 +45,7 @@ from ui.shared.wording import plain
 
 KEEP_RARE: Final = "Rare values that a public list has"
 _SHOWN: Final = 8  # largest number of rare values that a warning names
-_ALL: Final = 1_000_000  # largest number of characters; so large that a text that the user asserts is never cut off
+_ALL: Final = 1_000_000  # characters, in practice no limit: a text that the user asserts must not be cut off
 _OLDEST, _LATEST = date(1, 1, 1), date(9999, 12, 31)
 
 
@@ -77,7 +77,7 @@ def column(table: Table, card: Card) -> None:
 
 
 def _one_by_one(table: Table, title: str) -> None:
-    """Split the card of several columns: give each of them its card."""
+    """Give each column of a card with several columns a separate card."""
     state.ONE_BY_ONE.value.setdefault(table.schema_key, []).append(title)
 
 
@@ -166,7 +166,7 @@ def _signs(signs: Sequence[str], start: Sequence[str], key: str) -> list[str]:
 
 
 def _missing(confirmed: Feature | None, key: str) -> str:
-    """Ask for the rule for missing cells. The default is the confirmed rule, or a rule that fits any column."""
+    """Ask for the rule for missing cells. The default is the confirmed rule, or "category", which fits any column."""
     start = RULE_NAMES["category"] if confirmed is None else RULE_NAMES.get(confirmed.missing, RULE_NAMES["category"])
     known(state.CARD_MISSING(key), list(RULES))
     chosen = st.radio(
@@ -369,7 +369,7 @@ def label_and_file(table: Table) -> None:
     chosen = _with_rare(parsed(listed), kept)
 
     def answer(source: str) -> Domain:
-        """Return the domain with this source. Confirmed classes keep their source if only the file was still open."""
+        """Return the domain with this source. Confirmed, unchanged classes keep their source if the file was open."""
         pairs = _pairs(merged, spellings)
         is_same = confirmed and bool(is_open) and (chosen, pairs) == (classes, domain.class_spellings)
         answered = domain if is_same else answers.with_classes(domain, chosen, pairs, source)

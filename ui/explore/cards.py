@@ -126,7 +126,7 @@ def kind_of(features: Sequence[Feature]) -> str:
 
 
 def values_of(cells: pd.Series) -> Mapping[str, int]:
-    """Return the number of rows of each value, in the order of the values as texts. Only the curator may see it.
+    """Return the number of rows of each value, sorted by value. Only the curator may see these numbers.
 
     >>> dict(values_of(pd.Series([2.0, 1.0, None, 1.0])))
     {'1': 2, '2': 1}

@@ -75,7 +75,7 @@ def _progress(n_columns: int, n_open: int, is_open: list[str]) -> str:
 
 
 def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
-    """Let the user choose a card, and return its id. At first, it is the first open card that was not skipped."""
+    """Let the user choose a card, and return its id. The choice starts at the first open card that was not skipped."""
     by_id = {card.id: card for card in every}
     sizes = {NUMBERS: len(bulk_cards.numbers(table)), LISTS: len(bulk_cards.lists(table))}
     bulk = [id for id, size in sizes.items() if size > 1]

@@ -66,7 +66,7 @@ def number(text: str) -> float | str:
     """
     text = text.strip().replace("\u2212", "-")  # "\u2212" is the minus sign that spreadsheets and word processors write
     if text.lower() in {"inf", "-inf"}:
-        return float(text)  # `_checked_bound` refuses it
+        return float(text)  # `Feature` refuses an infinite bound
     if not _NUMBER.fullmatch(text) or _AMBIGUOUS.fullmatch(text):
         return text
     value = float(text.replace(",", "."))

@@ -1,4 +1,4 @@
-"""Simulated releases of each other forest at the present ε, to see which forest predicts best on this table."""
+"""Simulated releases of each other forest at the current ε, to see which forests beat guessing on this table."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def _flipped(nodes: NodeTable) -> str:
 
 
 def _no_say(view: ForestView) -> bool:
-    """Return whether no question was more than 1.5 times as likely to be drawn as in a draw without data."""
+    """Return whether each question was less than 1.5 times as likely to be drawn as in a draw without data."""
     ratio = [p / c for trace in view.traces for p, c in zip(trace.probability, trace.chance, strict=True)]
     return max(float(r.max()) for r in ratio) < 1.5
 

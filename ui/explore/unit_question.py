@@ -1,6 +1,6 @@
 """The first question of the Data tab: whose rows are these? The answer sets the unit of privacy.
 
-The unit is the column that identifies persons, if persons have several rows. No fit infers it from the rows.
+The unit is the column that identifies persons, if persons have several rows. No fit infers the unit from the rows.
 """
 
 from __future__ import annotations

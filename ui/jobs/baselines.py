@@ -151,7 +151,7 @@ def rows(levels: list[Baselines], measure: str) -> float:
 def floor(levels: list[Baselines], measure: str) -> float | None:
     """Return the value of a measure for guessing, as the mean over splits.
 
-    The result is None if the value depends on how one guesses. This is so for F1.
+    The result is None for a measure such as F1, whose value depends on how one guesses.
     """
     floor_of_split = {
         "accuracy": lambda split: split.floor["accuracy"],

@@ -33,7 +33,7 @@ def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...
     Parameters
     ----------
     few : tuple of float
-        The few ε.
+        Values of ε to simulate if all ε would take too long.
     place : container of Streamlit
         For the progress bar.
     """

@@ -78,7 +78,7 @@ class Job(Generic[Piece]):
         return self.n_done + self._share
 
     def claim(self, n: int) -> bool:
-        """Try to claim piece n, and return whether it worked. It fails if the piece is finished or already claimed.
+        """Claim piece n, and return True. If the piece is finished or already claimed, return False.
 
         A caller that has claimed the piece must later call `add` or `drop`.
         """
@@ -156,7 +156,7 @@ class Job(Generic[Piece]):
         if SCHEDULER.is_crowded:
             INTERACTIVE.start(load)
             BACKGROUND.start(load)
-        if INTERACTIVE.is_ready and n not in self._unfinished:  # this thread continues a piece that it has begun
+        if INTERACTIVE.is_ready and n not in self._unfinished:  # the server continues a piece that it has begun
             try:
                 result = (INTERACTIVE if interactive else BACKGROUND).work(_timed, *self.task(n))
                 if result is not None:
@@ -336,8 +336,8 @@ def _claimed(jobs: Sequence[Job], n_pieces: int, *, others_wait: bool = False) -
     Parameters
     ----------
     others_wait : bool
-        Whether other threads wait for their turn. Then piece 0 of each job is left out: a user waits for this piece, so
-        the thread of the user's page computes it instead of the background worker.
+        Whether other threads compute now. Then piece 0 of each job is left out: a user waits for this piece, so the
+        thread of the user's page computes it instead of the background worker.
     """
     for n in range(max(n_of_all(jobs), int(others_wait)), n_pieces):
         for job in jobs:

@@ -22,7 +22,7 @@ def delta_control() -> bool:
 
 
 def lines_of(table: Table, kinds: Sequence[str], mode: str, neighbors: str, *, delta: bool = False) -> list[Line]:
-    """Return a line for each of `kinds`, the names of forests, that has this mode.
+    """Return a line for each forest of `kinds` (names of forests) that has this mode.
 
     With `delta`, there is a further line for each of these forests that offers δ above 0.
     """

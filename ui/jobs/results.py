@@ -53,7 +53,7 @@ class SweepResult:
 
     @property
     def rests_on(self) -> str:
-        """A phrase that states how many simulated releases and splits each point is the mean of."""
+        """A phrase that states over how many simulated releases and splits the mean at each point is taken."""
         repeats, most = -(-self.n // self.folds), -(-max(self.most, self.n) // self.folds)
         releases = plural(repeats, "simulated release")
         if most > repeats:

@@ -31,7 +31,7 @@ from ui.shared.forests import EPSILONS, ForestSettings
 from ui.shared.tables import Table, fingerprint
 
 N_JOBS: Final = min(N_CORES, 4)
-VIEWS: Final = Scheduler(1)  # simulations of one release for its trees are quick, so they do not wait for other jobs
+VIEWS: Final = Scheduler(1)  # a view simulates only one release, which is quick, so it does not wait for other jobs
 
 
 @dataclass(frozen=True)

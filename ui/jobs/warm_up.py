@@ -39,7 +39,7 @@ def _done() -> set[Step]:
 
 
 def is_ready(settings: ForestSettings) -> bool:
-    """Whether a forest with these settings can be simulated without compiling anything."""
+    """Return whether a forest with these settings can be simulated without compiling anything."""
     return _needed(settings) <= _done()
 
 

@@ -27,7 +27,7 @@ ROOMS: Final = Rooms()
 
 
 def led() -> tuple[str, str] | None:
-    """Return the letters of the room that this page leads, and its browser's token, which no address contains."""
+    """Return the letters of the room that this page leads, and the token of this browser; None if it leads no room."""
     code = st.query_params.get(ROOM) or state.LED_ROOM.value
     browser = this_browser() if code else None
     if not code or browser is None or not ROOMS.leads(code, browser):

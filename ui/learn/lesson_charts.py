@@ -21,7 +21,7 @@ from ui.learn import lesson_facts
 
 Drawn = tuple[go.Figure, str, str]  # the chart, its description, and a sentence below it
 _DEGREES: Final = {"Masters": "master’s", "Bachelors": "bachelor’s", "HS-grad": "high school"}
-_TRUE_CLASS: Final = 0  # index of the class, in the made-up school table, whose seats the chart shows
+_TRUE_CLASS: Final = 0  # number of the made-up school class whose seats the chart shows
 
 
 def draw(key: str, at: str, shown: bool, again: int = 0) -> Drawn:

@@ -117,7 +117,7 @@ def error_chart(
 def pick(
     label: str, options: Sequence[Any], start: Any, key: str, help: str, text: Callable[[Any], str] | None = None
 ) -> Any:
-    """Draw a slider over listed values, and return its value. The link holds it; theorems with this `key` share it."""
+    """Draw a slider over listed values, and return the value. Theorems with the same `key` share the slider."""
     key = state.THEORY(key)
     known(key, options)
     value = st.select_slider(

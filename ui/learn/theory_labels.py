@@ -128,9 +128,9 @@ def _rarest(rarest: float, depth: int, n_trees: int, rows: int, title: str) -> g
 def _drawn(lead: int, epsilon: float) -> tuple[dict[int, float], dict[int, float]]:
     """Draw labels by the exponential mechanism on counts, and return the share of flipped labels by number of trees.
 
-    The first result is for trees that divide the rows, and the second for trees that divide ε. Each number of trees
-    divides the lead, because the lead in each tree must be a whole number. The lead is how many more rows the most
-    frequent label has.
+    The first result is for trees that divide the rows, and the second for trees that divide ε. The lead is how many
+    more rows the most frequent label has. Numbers of trees that do not divide the lead are left out, because the lead
+    in each tree must be a whole number.
     """
     rates: tuple[dict[int, float], dict[int, float]] = ({}, {})
     for k in (k for k in TREES if lead % k == 0):

@@ -28,7 +28,7 @@ CERTIFIED, PAPER = "permute-and-flip", "smooth-sensitivity"
 def untested() -> Shown:
     """Draw the controls and return the charts for Theorem 2 of Fletcher and Islam.
 
-    It states how many numeric features a path of random questions never tests, on average.
+    The theorem states how many numeric features a path of random questions never tests, on average.
     """
     s = pick("Numeric features", list(range(1, 31)), 10, "features", "How many the table has.")
     depth = pick("Depth", list(range(DEEPEST + 1)), 7, "path_depth", "Questions on a path from root to leaf.")

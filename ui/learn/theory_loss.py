@@ -30,7 +30,7 @@ TARGET = 0.1  # error that boosting must reach
 def moves() -> Shown:
     """Draw the controls and return the charts for Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka.
 
-    They bound the change of a split's score by one row. The chart also has the largest change exactly, which the paper
+    They bound the change of a split's score by one row. The chart also has the exact largest change, which the paper
     does not state.
     """
     alpha = _alpha()

@@ -1,6 +1,6 @@
 """Theorems about votes that need many rows or trees: the coin rule, votes on other rows, the best number of trees.
 
-The coin rule predicts a class with the mean share of this class in the trees.
+The coin rule draws the predicted class. The probability of a class is its mean share in the trees.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[l
 
 
 def noisy() -> Shown:
-    """Draw the controls and return the chart of how often votes are right, of independent trees and of noisy trees."""
+    """Draw the controls and return the chart of how often votes of independent trees and of noisy trees are right."""
     table = present_table(two_classes=True)
     if isinstance(table, Shown):
         return table

@@ -1,4 +1,4 @@
-"""The ledger on the page Releases: every release that is booked on this computer, and copies of this book."""
+"""The book on the page Releases: all releases that are booked on this computer, and copies of the book."""
 
 from __future__ import annotations
 

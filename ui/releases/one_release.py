@@ -17,7 +17,7 @@ from ui.shared.wording import plain, sum_text
 
 
 def show(book: Book, bookings: Sequence[Booking]) -> None:
-    """Ask for a booking, at first the last one, and draw its record, a comparison, and a note of withdrawal."""
+    """Ask for a booking (by default the last one), and draw its record, a comparison, and a note of withdrawal."""
     by_id = {booking.id: booking for booking in bookings}
     names = {id: f"{booking.time[:16].replace('T', ' ')}, {booking.title}" for id, booking in by_id.items()}
     key = state.ONE_RELEASE(bookings[0].population)

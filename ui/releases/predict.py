@@ -79,7 +79,7 @@ def _loaded(digest: str, _data: bytes) -> ReleasedForest:
 def describe(forest: ReleasedForest, *, from_file: bool) -> None:
     """Show the forest, its privacy and its columns.
 
-    For a forest from a file, the text says that the file states the guarantee, because the app cannot check it.
+    For a forest from a file, the text says that only the file states the guarantee. The app cannot check the guarantee.
     """
     domain = forest.domain
     classes = ", ".join(plain(c, 20) for c in domain.classes[:8])
@@ -140,7 +140,7 @@ def _values(feature: Feature) -> str:
 def _private(forest: ReleasedForest, from_file: bool) -> str:
     """Return a sentence about what the forest may reveal.
 
-    It is empty for a forest that is not certified, because its certificate already says so.
+    The sentence is empty for a forest without certified privacy, because its certificate already says so.
     """
     if not forest.certificate.certified:
         return ""
@@ -227,7 +227,7 @@ def unused(name: str, columns: Iterable[str]) -> str:
 
 
 def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
-    """Return, for each row, a sentence that names the cells because of which it is not predicted; else empty."""
+    """Return, for each row, a sentence that names the cells that prevent a prediction; empty if there are none."""
     refusing = tuple(replace(f, missing="category") for f in domain.features if f.missing == "refuse")
     if not refusing:
         return [""] * len(rows)

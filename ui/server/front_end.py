@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ui.server.streamlit_patches import scripts
 
 _IMPORTED: Final = re.compile(rb'(?:\bfrom|\bimport)"\./([\w.-]+\.js)"')
-_HEAD: Final = 20_000  # number of bytes at the start of a script among which all its imports are
+_HEAD: Final = 20_000  # number of bytes at the start of a script, which contain all of its imports
 # Streamlit sends the same header. A file never changes, because its name contains its version.
 _HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}
 

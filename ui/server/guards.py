@@ -49,7 +49,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        # The names are read only once: when Streamlit reads its options again, they briefly have other values.
+        # The names are read only once: while Streamlit reads its options again, the options briefly have other values.
         self._names = HostNames.of_config()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

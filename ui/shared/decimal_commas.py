@@ -1,4 +1,4 @@
-"""Decimal commas of an upload in which no number column is free of words, such as "n.d.".
+"""Decimal commas of an upload whose number columns all contain words, such as "n.d.".
 
 This module does not use Streamlit.
 """

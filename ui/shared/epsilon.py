@@ -73,7 +73,7 @@ def choose_epsilon(
     messages : container of Streamlit, optional
         Place of messages about an ε that is not possible. By default, it is below the slider.
     """
-    asked = st.query_params.get(key)  # read first: the slider removes from the link a value that its scale lacks
+    asked = st.query_params.get(key)  # read first, because the slider removes a value that is not on its scale
     typed = _typed(asked)
     if typed is not None:
         _onto_scale(key, typed)

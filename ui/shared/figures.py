@@ -33,8 +33,8 @@ class Figure:
     ----------
     drawn : dict or DataFrame
         The chart or the table.
-    Whether the figure may be published, because it was released or no private data went into it.
-        Whether the figure may be published, because it was released or no data went into it.
+    public : bool
+        Whether the figure may be published, because it was released or no private data went into it.
     """
 
     drawn: dict[str, Any] | pd.DataFrame
@@ -58,7 +58,7 @@ def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = Fa
 
 
 def table(frame: pd.DataFrame, title: str, place=st, *, public: bool = False, **settings):
-    """Draw a table, and keep it for downloads. It replaces an earlier table with the same title.
+    """Draw a table, and keep it for downloads. The table replaces an earlier table with the same title.
 
     A table that scrolls on the page is drawn a second time for print only, because a browser prints only the visible
     rows.

@@ -26,8 +26,9 @@ class Option:
         Whether the choices have an order, so that the control is a slider.
     switch : bool
         Whether the control is a switch below ε, with the choices off and on. Other options are among the fine settings.
-    Labels in order of preference. The default of a mode is the first of these labels that the mode has. A mode that has
-    none of them starts with its first label.
+    defaults : tuple of str
+        Labels in order of preference. The default of a mode is the first of these labels that the mode has. A mode that
+        has none of them starts with its first label.
     """
 
     key: str
@@ -70,7 +71,7 @@ VOTING = Option(
     "Voting",
     "How the forest combines the answers of its trees. It can add up the evidence of the leaves for each class, "
     "average the shares of classes, or take the most frequent answer.",
-    # The default has a different label in each mode. When the mode changes, its old label is therefore not among the
+    # The default has a different label in each mode. When the mode changes, the old label is therefore not among the
     # choices, and the control starts from the new default.
     {
         "certified": {

@@ -26,8 +26,9 @@ class ForestKind:
         Largest values of the two sliders.
     advice : str
         Sentences in markdown about when to prefer this forest.
-    A sentence about where the sliders' first values in the mode "as published" come from. It is empty for a forest
-    without this mode.
+    published_depth, published_trees : str
+        Sentences about where the sliders' first values in the mode "as published" come from. They are empty for a
+        forest without this mode.
     """
 
     title: str

@@ -138,7 +138,7 @@ def _new(book: Book, table: Table, optional: DeltaGenerator) -> ChosenPopulation
 
 
 def _with_rows(answer: ChosenPopulation) -> ChosenPopulation:
-    """Ask how many rows a person has at most. A total needs it if some releases protect rows and others persons."""
+    """Ask how many rows a person has at most. A total of releases for rows and releases for persons needs this."""
     before = answer.population.rows_per_person
     rows = st.number_input(
         "What is the largest number of rows of one person?",

@@ -106,7 +106,7 @@ def _ask_size(table: Table, about: str) -> None:
 def _confirm(key: str) -> None:
     """Keep the typed number.
 
-    It is read here, because an argument of the callback would be the number of the previous run.
+    The number is read here, because an argument of the callback would be the number of the previous run.
     """
     if (size := state.TYPED_SIZE(key).value) is not None:
         state.PUBLIC_SIZES.value[key] = size

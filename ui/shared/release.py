@@ -81,8 +81,8 @@ def make(
     """Draw exact noise once, for a forest on all rows, and return the release.
 
     If a population is chosen, the release is booked before the noise is drawn, and gets a record with `words`. After
-    the noise is drawn, this function must not call Streamlit, because any such call may end this run. If its file
-    cannot be read back, the release has no file.
+    the noise is drawn, this function must not call Streamlit, because any such call may end this run. If the file of
+    the forest cannot be read back, the release has no file.
 
     Raises
     ------

@@ -56,8 +56,8 @@ class Release:
     steps : tuple of (Fraction, int)
         For a release with pure ε, the ε of each kind of step in its ledger and the number of such steps (`steps_of`).
     unit : str or None
-        Column of identifiers if the release protects a person with all of their rows (`Domain.unit`), else None. It is
-        kept when the user clears the table: the released file names it, and sums of later releases depend on it.
+        Column of identifiers if the release protects a person with all of their rows (`Domain.unit`), else None. This
+        name stays when the user clears the table, because the released file has it and later sums depend on it.
     population : str
         Population of the user's book in which the release is booked; empty if this server keeps no book.
     record : ReleaseRecord or None

@@ -13,7 +13,8 @@ QUESTION: Final = "How does everybody know this?"
 EXAMPLE: Final = "the questionnaire, page 2"
 
 _FROM_THE_DATA: Final = re.compile(r"from the data\b(?! (dictionary|sheet|description|documentation|protocol))")
-_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")  # or a sign without spaces
+# Matches a run of letters, or one character of a script that has no spaces between words.
+_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]+")
 
 
 # Words for values that come from the rows or from guessing, which are no public source. The check prevents mistakes,

@@ -38,8 +38,8 @@ class Table:
     csv : CsvTable or None
         The parsed file of an upload; None for a bundled table.
     person_column : str or None
-        Column that identifies persons, if `domain` has no unit. A forest as published has no unit, because it reads
-        rows (`read_by`).
+        Column that identifies persons, if `domain` has no unit because a forest as published reads single rows
+        (`read_by`).
     """
 
     key: str
@@ -179,7 +179,7 @@ def kept(old: Domain, domain: Domain) -> Domain:
     """Return the edited domain, with those declarations of the old domain that an edit must not change or drop.
 
     An edit cannot change the file format. If an edit omits the source of the choice of columns, the old source stays,
-    so that the choice does not count as public by omission. But if an edit changes the choice of columns, an old
+    because a choice without a source would count as public. But if an edit changes the choice of columns, an old
     assertion does not cover the new choice, which then counts as read from the data.
     """
     if domain.reading != old.reading:

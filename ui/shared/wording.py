@@ -60,7 +60,7 @@ def value_epsilon(epsilon: float, neighbors: str) -> float:
 
 
 def unbroken(text: str) -> str:
-    """Return text in which a number stays on one line with its sign, and δ with its value.
+    """Return text in which a number stays on one line with its percent sign, and δ with its value.
 
     >>> unbroken("9 % at δ = 0") == "9\\u00a0% at δ\\u00a0=\\u00a00"
     True

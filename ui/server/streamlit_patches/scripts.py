@@ -12,9 +12,9 @@ FOLDER: Final = Path(streamlit.__file__).parent / "static" / "static" / "js"
 
 # Reason: Streamlit first looks for its server below each page's address, which leaves errors in the browser's console.
 # For every moved control, Streamlit adds a step to the browser's history. Before it changes pages, it removes the
-# settings from the address. When the button Back opens an address, Streamlit drops those of its settings that the page
-# that the user leaves also has. With this script, a page is one step of the history, and Back opens a page in the same
-# way as a click on its link.
+# settings from the address. When the button Back opens an address, Streamlit drops the settings that the previous
+# address also has. With this script, a page is one step of the history, and Back opens a page in the same way as a
+# click on its link.
 # Gain: no errors in the console (without the script, two for each page), and Back leads to the previous page.
 # Test: `test_the_front_end_knows_what_the_first_script_sets`, and tests/browser/test_links.py with a browser
 _FIRST: Final = """<script>

@@ -150,7 +150,8 @@ def applied(content: Mapping[str, Any], domain: Domain, columns: Sequence[str] |
         Result of `content_of`.
     domain : Domain
         Domain of the file. Parts about which the content states nothing stay as they are.
-    All columns of the file in their order. By default, they are the columns of the domain.
+    columns : sequence of str, optional
+        All columns of the file in their order. By default, they are the columns of the domain.
     """
     columns = [*domain.columns, domain.label] if columns is None else columns
     sentences: list[str] = []

@@ -114,7 +114,7 @@ def _open(book: Book, digest: str, file_name: str, columns: list[str]) -> None:
         project.question = f"Is this file for the project “{name}”, too?"
     state.PROJECTS.value[digest] = project
     if project.question:
-        state.POPULATION.pop()  # they may be the people of an earlier file
+        state.POPULATION.pop()  # the chosen population may be that of an earlier file
     else:
         _prepare(book, project, digest)
 

@@ -33,7 +33,7 @@ def written(name: str, content: dict[str, Any]) -> str:
 def read(data: bytes) -> tuple[str, dict[str, Any]]:
     """Return the name and the content of a project, from a file that `written` wrote.
 
-    The user who imports a file vouches for what it states, so every source becomes "asserted".
+    The user who imports a file asserts what the file states, so every source becomes "asserted".
 
     Raises
     ------

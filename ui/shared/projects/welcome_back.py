@@ -1,4 +1,4 @@
-"""Controls of projects next to the file uploader: first the choice of a project, and with a file the project's name."""
+"""Controls of projects at the file uploader: the choice of a project, or the project's name once a file is attached."""
 
 from __future__ import annotations
 
