@@ -13,13 +13,13 @@ import pytest
 from playwright.sync_api import ConsoleMessage, Download, Locator, Page, Request, expect
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
-# In milliseconds. While simulations run, a process fits the non-private models with which a large table is compared.
+# Time limit in milliseconds for a page whose worker process also fits the models without privacy.
 FITTING = 120_000
 COMPILING = 300_000  # milliseconds; the first start on a machine compiles the kernels
 # Time limit of a wait in milliseconds. It is longer than a busy machine needs; a wait ends once its condition holds.
 TIMEOUT = 90_000
 UPLOAD = "upload a CSV"
-INSTRUMENT = ".instrument"  # the element is in a shadow root, which selectors of Playwright can enter
+INSTRUMENT = ".instrument"  # the drawing of Explore; it is in a shadow root, which selectors of Playwright can enter
 TABS = ("Tree", "Leaves", "Budget", "Data")
 
 BROWSER = pytest.mark.browser

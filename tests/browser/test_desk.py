@@ -36,7 +36,7 @@ def test_a_comparison_can_be_stopped_and_continued(explore: Explore) -> None:
     assert "50 simulated releases" not in caption
     go_on.click()
     expect(explore.page.get_by_role("progressbar").first).to_be_visible()
-    # A moved control also ends the work of Compare: the next page appears at once.
+    # The work of Compare also ends if the user opens another page, which appears at once.
     explore.go_to("Audit")
     expect(explore.main.get_by_text("Does a rule keep its promise?")).to_be_visible()
     idle(explore.page)
