@@ -28,7 +28,7 @@ from tests.models.release_cases import table
 
 
 def domain(n_classes: int) -> Domain:
-    """Return a domain of two numbers and a category. Each has another source, so a certificate has many assumptions."""
+    """Return a domain of two numbers and a category. Its parts have many sources, so a certificate assumes much."""
     public = {"source": "documented", "source_note": "made up", "type_source": "asserted", "type_note": "by us"}
     features = (
         Feature("a", "numeric", 0.0, 1.0, **public),

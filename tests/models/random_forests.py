@@ -41,7 +41,7 @@ def fit(estimator, **parameters):
 
 
 def saved(forest: ReleasedForest) -> str:
-    """Return the text of the forest's file. It works for demonstrations, too, which have no file otherwise."""
+    """Return the text of the forest's file, also for a fit with a seed, which otherwise has no file."""
     return forest.to_json(uncertified=True)
 
 

@@ -157,7 +157,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(alpha, leaf
         row, talk = seed + 2, Transcript(seed)
         one = talk.fit(model, X, y)
         two = talk.fit(model, *neighbor(domain, X, y, neighbors, row))
-        assert np.array_equal(one.leaves.leaf_values, two.leaves.leaf_values)  # the trees released nothing else
+        assert np.array_equal(one.leaves.leaf_values, two.leaves.leaf_values)  # both fits got the same noisy answers
         assert [about[1] for about in talk.public[: len(first)]] == first
         others = np.arange(n) != row
         kept = others if neighbors == "replace-one" else np.ones(n - 1, bool)
@@ -343,8 +343,8 @@ def test_the_published_booster_learns_at_a_tiny_epsilon():
     """At ε = 0.0001 nothing can be learned privately, but the published booster learns from its exact coefficients.
 
     Classes are balanced, and at this ε an exchange of the classes hardly changes a release. So the accuracy of a
-    certified forest is above 1/2 about as often as below. It has a standard deviation of 0.1, so the mean of ten
-    accuracies differs from 1/2 by 0.2 with probability below 1e-6. The published accuracies are all above 3/4.
+    certified forest is above 1/2 about as often as below. This accuracy has a standard deviation of 0.1, so the mean
+    of ten differs from 1/2 by 0.2 with probability below 1e-6. The published accuracies are all above 3/4.
     """
     assert accuracies(10, mode="as_published").min() > 0.75
     assert abs(accuracies(10, mode="as_published", beta="one").mean() - 0.5) < 0.2
@@ -361,7 +361,7 @@ def test_as_published_one_row_changes_the_weights_of_all_others():
         first, second = (np.delete(talk.weights[0][t], 7) != talk.weights[1][t] for t in (0, 1))
         assert not first.any()
         changed[mode] = second.mean()
-    # The changed row is the only difference, because both forests get the same released values.
+    # The removed row is the only difference, because both fits get the same noisy answers.
     assert changed["as_published"] > 0.25 and changed["certified"] == 0
 
 
@@ -495,7 +495,7 @@ def test_the_nonprivate_model_is_the_algorithm(alpha, seed):
     assert all(plain_boosting.same_parts(leaves[:, t], leaf_of[t]) for t in range(4))
     margins = model.forest_.leaves.leaf_values[leaves].sum(axis=1)
     assert np.allclose(margins, margin, rtol=0, atol=1e-12)
-    if alpha:  # Rounding weights to multiples of 1/1024 changes margins only slightly. For α = 0, it decides ties.
+    if alpha:  # Rounding weights to multiples of 1/1024 hardly changes margins. For α = 0, rounding decides ties.
         _, margin, _ = plain_boosting.boost(X, y, domain, **by_hand, grid=False)
         assert np.allclose(margins, margin, atol=0.02 * np.abs(margin).max())
     assert np.array_equal(model.predict(X), (margins > 0).astype(int))

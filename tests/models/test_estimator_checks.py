@@ -50,7 +50,7 @@ GREEDY = (BoostedForestClassifier, FriedmanSchusterClassifier, MultinomialForest
 
 
 def forest(estimator, *, n_estimators: int, **parameters):
-    """Return a copy of an estimator with these parameters, and with `n_estimators` if it has this parameter.
+    """Return an estimator with these parameters, and with `n_estimators` if it has this parameter.
 
     Majority-label forests use the published depth, so that leaves hold rows at any ε.
     """
@@ -78,7 +78,7 @@ def test_every_check_of_scikit_learn_passes_and_none_is_skipped(estimator, epsil
         by_status.setdefault(result["status"], {})[result["check_name"]] = repr(result["exception"])
     assert set(by_status) == {"passed"}, {status: by_status[status] for status in set(by_status) - {"passed"}}
     assert len(results) > 50
-    # skipped unless the variable was set before scipy was imported
+    # scikit-learn skips this check unless SCIPY_ARRAY_API was set before scipy was imported.
     assert "check_array_api_input" in by_status["passed"]
     assert os.environ["SCIPY_ARRAY_API"] == "1"
 

@@ -93,7 +93,7 @@ def test_the_curators_trees_are_sound_as_well(domain, model, mode, seed):
 
 
 def test_shares_of_a_budget_with_many_digits_are_read_back():
-    """Exact fractions of more than 60 digits, the charges of settings with 17 digits, are read back."""
+    """Charges of settings with 17 digits are exact fractions with long denominators, and are read back."""
     model = BoostedForestClassifier(
         epsilon=0.12345678901234566,
         tree_share=0.33333333333333337,

@@ -19,7 +19,7 @@ def entry(content: dict, what: str) -> dict:
 
 
 def put(*path, value):
-    """Return a change of one field; the last part of the path may be a slice of a list."""
+    """Return a change of the field at this path. If `value` is a function, it computes the new value from the old."""
 
     def change(content: dict) -> None:
         for key in path[:-1]:
@@ -57,7 +57,7 @@ def without(what: str, *, in_step: bool):
 def relation(content: dict) -> None:
     """Change the neighbor relation from replace-one to add-remove in all fields.
 
-    The cost of entries under add-remove is half of that under replace-one, so half of the budget looks unspent.
+    Entries cost half as much under add-remove as under replace-one (a quarter in μ²), so the rest looks unspent.
     """
     ledger, certificate = content["ledger"], content["certificate"]
     ledger["neighbors"] = certificate["neighbors"] = "add-remove"
@@ -81,7 +81,7 @@ ONE_PERCENT = put("certificate", "epsilon", value="1/100")
 
 # Description of the forgery, file, change, and a part of the error message.
 FORGERIES = [
-    # Five forgeries that an earlier version accepted.
+    # Forgeries that an earlier version accepted.
     ("ε of 4 becomes 0.01, certificate only", "booster", ONE_PERCENT, "budget"),
     ("ε of 4 becomes 0.01, in step", "booster", BUDGET("1/100"), "too small for the noise"),
     ("ε of 4 becomes 0.01, in step", "booster, two classes", BUDGET("1/100"), "too small for the noise"),

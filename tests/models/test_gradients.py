@@ -49,8 +49,8 @@ def exact(label_value: int, others: tuple[int, ...], is_l2: bool) -> tuple[list[
     The first component belongs to the class of the row. Let e be the exponential of a class's score, and T the sum of
     all e. The component of the row's class is 1 - e/T, and that of any other class is -e/T. If `is_l2`, the gradient is
     shortened so that the sum of its squares is at most (k-1)/k, and the returned numerators and denominator are
-    squared. Otherwise, it is shortened so that the sum of its |g| is at most 2 (k-1)/k. Before, this sum is
-    2 (T - e)/T, with the e of the row's class.
+    squared. Otherwise, the gradient is shortened so that the sum of its |g| is at most 2 (k-1)/k. Unshortened, the sum
+    is 2 (T - e)/T, with the e of the row's class.
     """
     total, k = label_value + sum(others), len(others) + 1
     tops = (total - label_value, *others)  # |g| times `total`

@@ -52,7 +52,7 @@ def label_forest(**parameters):
 
 
 def greedy_forest(estimator, **parameters):
-    """Return a forest whose draws depend only on seed, tree, level and node. A row's id decides which part it is in."""
+    """Return a forest whose draws depend only on seed, tree, level and node. The id of a row decides its part."""
     return estimator(**{"domain": DOMAIN, "max_depth": 3, "n_bins": 6, "random_state": 3, **parameters})
 
 
@@ -79,7 +79,7 @@ def fit(name: str, X, y, **parameters):
 
 
 def saved(forest: ReleasedForest) -> str:
-    """Return the text of the forest's file. It works for demonstrations, too, which have no file otherwise."""
+    """Return the text of the forest's file, also for a demonstration, which otherwise has no file."""
     return forest.to_json(uncertified=True)
 
 

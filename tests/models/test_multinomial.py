@@ -168,8 +168,8 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, 
 def test_some_row_uses_nearly_the_whole_charge_of_splits_or_labels():
     """The loss nearly reaches the charge of splits, and the charge of labels.
 
-    For splits, all features but one isolate a row, and the tree takes the remaining feature. For labels, a leaf with
-    one row releases the class that the row does not have.
+    For splits, all features but one isolate a row, and the tree takes the remaining feature. For labels, a leaf in
+    which all other rows have the other class releases the class of the row.
     """
     domain = public_domain(*[2] * 40)
     X = pd.DataFrame({f.name: ["c0"] * 60 + ["c0" if f.name == "f39" else "c1"] for f in domain.features})
