@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpforest.models.leaf_noise import ValueNoise
 from dpforest.plotting.style import visible
 from dpforest.plotting.words import answer, question
 from dpforest.simulation.pieces import Row
@@ -199,9 +198,9 @@ def _values(view: ForestView, tree: int) -> list[str]:
         spread = f" ± {noise:.2g}" if np.isfinite(noise) else ""
         return [f"{value:+.2g}{spread}" for value in added.tolist()]
     assert view.leaf_values is not None
-    scale = view.noise.scale[leaves] if isinstance(view.noise, ValueNoise) else None  # scale of Laplace noise
-    spreads = [""] * len(view.leaf_values[leaves]) if scale is None else [f" ± {2**0.5 * s:.2g}" for s in scale]
-    return [f"{value:+.2g}{s}" for value, s in zip(view.leaf_values[leaves].tolist(), spreads, strict=True)]
+    values, spread = view.leaf_values[leaves].tolist(), view.value_spread
+    spreads = [""] * len(values) if spread is None else [f" ± {one:.2g}" for one in spread[leaves].tolist()]
+    return [f"{value:+.2g}{one}" for value, one in zip(values, spreads, strict=True)]
 
 
 def _deepest_drawn(trees: Trees) -> int:

@@ -21,6 +21,7 @@ from dpforest.simulation.cells import at_cell
 from dpforest.simulation.metrics import flipped_share, from_shares
 from dpforest.simulation.pieces import NOISE_SEED, ONE_CELL, Cell, Row, Simulation, in_threads, packed
 from dpforest.simulation.splits import Split
+from dpforest.simulation.value_spread import value_spread
 from dpforest.simulation.views import ForestView
 from dpforest.simulation.without_noise import exact_scale
 from dpforest.tables.domain import Domain
@@ -90,9 +91,10 @@ class FittedSimulation(Simulation):
         forest = model.fit_encoded(self.domain, self._as_released(model, rows), trace=trace)
         assert trace.counts is not None and trace.labels is not None and trace.noise is not None
         leaves, of_all = forest.leaves, AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
-        values, classes = None, None
+        values, classes, spread = None, None, None
         if isinstance(leaves, ScoreLeaves) and of_all is None:
             values, classes = leaves.leaf_values, leaves.class_of_tree
+            spread = value_spread(model, trace.noise, leaves.alpha_link)
         return ForestView(
             forest.trees,
             self.domain,
@@ -105,6 +107,7 @@ class FittedSimulation(Simulation):
             forest.scale,
             of_all,
             None if rows.units is None else rows_in_leaves(model, forest.trees, self.domain, rows),
+            spread,
         )
 
     def _model(self, epsilon: float, cell: Cell, seed: int) -> DataDependentClassifier:

@@ -87,6 +87,8 @@ class ForestView:
         Values that each leaf adds to the scores of all classes; None unless every leaf adds to every score.
     rows_of_persons : int64 array of shape (n_leaves,), or None
         Number of fitted rows in each leaf, if the domain declares a unit; None otherwise.
+    value_spread : float array of shape (n_leaves,), or None
+        Standard deviation that noise gives to `leaf_values`; None if it is unknown.
     """
 
     trees: Trees
@@ -100,6 +102,7 @@ class ForestView:
     scale: ReleasedScale | None = None
     added: AddedScores | None = None
     rows_of_persons: np.ndarray | None = None
+    value_spread: np.ndarray | None = None
 
     def domain_of(self, tree: int) -> Domain:
         """Return the domain with the classes that one tree distinguishes.

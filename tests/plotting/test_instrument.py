@@ -1,6 +1,7 @@
 """The data of the instrument (the chart of Explore): curves over ε, and a tree whose leaves have exact flip rates."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -128,6 +129,6 @@ def test_leaves_of_a_booster_show_their_value_and_its_noise():
     assert values == [f"{value:+.2g} ± {view.added.noise:.2g}" for value in added]
     _, view = simulated(BoostedForestClassifier, "breast_wisconsin", n_estimators=2, max_depth=2)
     nodes = drawn_tree(view, 0, [1.0], lambda epsilon: None)["nodes"]
-    assert all(node["value"][0] in "+-" for node in nodes if node["below"])
+    assert all(re.match(r"[+-][\d.]+ ± [\d.]+$", node["value"]) for node in nodes if node["below"])
     _, view = simulated(FriedmanSchusterClassifier)
     assert {node["value"] for node in drawn_tree(view, 0, [1.0], lambda epsilon: None)["nodes"]} == {""}
