@@ -198,9 +198,10 @@ def _values(view: ForestView, tree: int) -> list[str]:
         spread = f" ± {noise:.2g}" if np.isfinite(noise) else ""
         return [f"{value:+.2g}{spread}" for value in added.tolist()]
     assert view.leaf_values is not None
-    values, spread = view.leaf_values[leaves].tolist(), view.value_spread
-    spreads = [""] * len(values) if spread is None else [f" ± {one:.2g}" for one in spread[leaves].tolist()]
-    return [f"{value:+.2g}{one}" for value, one in zip(values, spreads, strict=True)]
+    values = [f"{value:+.2g}" for value in view.leaf_values[leaves].tolist()]
+    if view.value_spread is None:
+        return values
+    return [f"{value} ± {spread:.2g}" for value, spread in zip(values, view.value_spread[leaves].tolist(), strict=True)]
 
 
 def _deepest_drawn(trees: Trees) -> int:
