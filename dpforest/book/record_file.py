@@ -126,7 +126,8 @@ def verify(file: bytes, record: ReleaseRecord) -> list[str]:
     Returns
     -------
     list of str
-        A sentence for each contradiction between the file and the record; empty if there is none.
+        A sentence for each contradiction between the file and the record, or else within the record; empty if there is
+        none.
     """
     problems, sha256 = [], hashlib.sha256(file).hexdigest()
     if sha256 != record.sha256:

@@ -1,6 +1,6 @@
 """The base class of all forests, with the steps of a fit, from the table to the forest and its certificate.
 
-"As published" means ``mode="as_published"``: the fit reproduces the forest of a paper, without a certificate.
+"As published" means ``mode="as_published"``: the fit reproduces the forest of a paper, which is not certified.
 """
 
 import math

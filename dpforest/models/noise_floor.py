@@ -30,7 +30,7 @@ FALSE_ALARM: Final = -15 * math.log(10)  # logarithm of the largest probability 
 
 
 def check_noise(forest: ReleasedForest, spec: Any) -> None:
-    """Raise ValueError if the numbers in leaves are smaller than the noise that the ledger states.
+    """Raise ValueError if the numbers in leaves are too small for the noise that the ledger states.
 
     Parameters
     ----------

@@ -260,8 +260,8 @@ class Domain:
         Raises
         ------
         DomainError
-            If a column is absent or holds dates. Without `out_of_domain`, also if a numeric column contains infinity or
-            texts that are not numbers, or if a column has missing cells that its `Feature.missing` refuses.
+            If a column is absent. Without `out_of_domain`, also if a numeric column contains dates, infinity or texts
+            that are not numbers, or if a column has missing or unlisted cells that its `Feature.missing` refuses.
         """
         return encoding.encode(self.features, self._grid, X, out_of_domain)
 

@@ -89,7 +89,7 @@ def read_rows(
     Raises
     ------
     DomainError
-        If columns are absent or hold dates, or if the labels are not one column.
+        If columns are absent, or if the labels are not one column.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Kernels (compiled functions) that route many rows down many trees. Only `routing.py` checks bounds.
+"""Kernels (compiled functions) that route many rows down many trees. The kernels check no bounds.
 
 The kernels transpose a block of `ROWS` rows into columns and route it down one tree after another, so that the tree and
 the block stay in the fastest cache. A packed node is one 32-bit word: bit 31 marks a multiway test, the next 15 bits

@@ -118,7 +118,8 @@ def scale_from(noisy: np.ndarray, noise_scale: Fraction) -> ReleasedScale:
     noisy : int64 array of shape (n_numeric * 21, 4)
         Counts in the order of `nested`, with noise.
     noise_scale : Fraction
-        Scale of the discrete Laplace noise on each count, in rows.
+        Scale of the discrete Laplace noise on each count, in the unit of the counts. For Gaussian noise, the Laplace
+        scale with the same variance.
 
     Returns
     -------
@@ -143,7 +144,7 @@ def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list
     counts : sequence of sequences of int
         Noisy counts of the four parts of each cell, for one attribute, in the order of `nested`.
     noise_scale : Fraction
-        Scale of the discrete Laplace noise in the counts, in rows.
+        As in `scale_from`.
 
     Returns
     -------

@@ -85,9 +85,9 @@ class BoostedForestClassifier(GreedyClassifier):
     calibration_share : float, default=0.05
         Share of the budget for splits that alpha="noisy" takes for its queries.
     n_bound : int or None, default=None
-        Public bound on the number of rows (of persons, if the domain declares a unit). Under add-remove, noise depends
-        on this bound. None: 2,000,000, the largest number that a fit accepts. Under replace-one, the number itself is
-        public.
+        Public bound on the number of rows (of persons, if the domain declares a unit). Under add-remove, noise may
+        depend on this bound. None: 2,000,000, the largest number that a fit accepts. Under replace-one, the number
+        itself is public.
 
     Attributes
     ----------

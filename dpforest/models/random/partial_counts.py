@@ -56,7 +56,7 @@ class PartialCounts:
     Raises
     ------
     ValueError
-        If `counts` or `n_rows` cannot be counts, or if ``+`` gets counts for other settings.
+        If `counts` or `n_rows` has an invalid type or value, or if ``+`` gets counts for other settings.
     """
 
     counts: np.ndarray

@@ -30,8 +30,8 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
     neighbors
         As in `MajorityLabelForestClassifier`.
     mode : {"certified", "as_published"}, default="certified"
-        As published, the noise is Laplace noise in floating point. Its scale protects an added or removed row, even if
-        `neighbors` is "replace-one".
+        As published, the noise is Laplace noise in floating point. The scale of the noise protects an added or removed
+        row, even if `neighbors` is "replace-one".
     scale_share, size, domain, random_state, n_jobs, structure_seed
         As in `MajorityLabelForestClassifier`.
     voting : {"log-odds", "threshold", "majority", "probabilistic"} or None, default=None

@@ -66,9 +66,9 @@ class RandomStructureClassifier(ForestClassifier):
         0, the ids count rows across all parts. So with equal seeds, `fit_chunks` and `fit` give the same result bit for
         bit, wherever the table is cut.
 
-        If the domain declares a unit of privacy, the fit first reads all parts once more to count the rows of each
-        person, because a person may have rows in several parts. This pass holds the identifiers of all persons in
-        memory.
+        If the domain declares a unit of privacy, the fit starts with an additional pass over all parts, which counts
+        the rows of each person, because a person may have rows in several parts. This pass holds the identifiers of all
+        persons in memory.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class RandomStructureClassifier(ForestClassifier):
         return self._fitted(model.forest_, model.domain_)
 
     def partial_scale(self, X: Any, y: Any, groups: Any = None) -> PartialScale:
-        """Count the rows of one part in cells of numeric attributes, for `fit_scale`. Curator only: counts are exact.
+        """Count the rows of one part in cells of numeric attributes, for `fit_scale`. For the data holder only.
 
         Parameters
         ----------

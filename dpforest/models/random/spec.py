@@ -130,7 +130,7 @@ class ForestSpec:
             self.grow(domain, seed, to_file=True)  # the bound above may be too large; `grow` counts exactly
 
     def leaf_epsilon(self, epsilon: Fraction) -> Fraction:
-        """Return the budget for leaves: what the preparation leaves of `epsilon`, divided by `leaf_shares`."""
+        """Return the budget for leaves: the part of `epsilon` after the preparation, divided by `leaf_shares`."""
         return epsilon * self.preparation.left / self.leaf_shares
 
     def leaves(
