@@ -1,0 +1,53 @@
+"""The command `dpforest predict`: predict the rows of a CSV file with a released forest."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dpforest.book.account import write_whole
+from dpforest.commands import terminal
+from dpforest.new_rows import predict_csv
+from dpforest.tables.features import plural
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command, and return its exit code: 1 if the forest cannot predict some of the rows."""
+    parser = argparse.ArgumentParser(
+        "dpforest predict", description="Predict the rows of a CSV file with a released forest. Nothing is spent."
+    )
+    parser.add_argument("forest", type=Path, help="file of a released forest: .json.gz or .json")
+    parser.add_argument("table", type=Path, help="CSV file with the columns that the forest reads, matched by name")
+    parser.add_argument("--out", type=Path, help="file to write; by default TABLE with “_predicted” in its name")
+    parser.add_argument("--force", action="store_true", help="replace the file that --out names")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    options = parser.parse_args(list(arguments))
+    return terminal.run("dpforest predict", lambda: predict(options), as_json=options.json)
+
+
+def predict(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
+    """Predict all rows, and write them to a new file. Return the exit code, and the result as an object and as text."""
+    table: Path = options.table
+    out = options.out or table.with_name(f"{table.stem}_predicted.csv")
+    if out.exists() and not options.force:
+        raise ValueError(f"{out} exists already. Name another file with --out, or add --force to replace it.")
+    terminal.progress(0, 3, "Reading the forest")
+    forest = terminal.forest_from(options.forest)
+    terminal.progress(1, 3, "Reading the table")
+    csv = terminal.csv_from(table)
+    terminal.progress(2, 3, "Predicting")
+    result = predict_csv(forest, csv)
+    rows = result.next_to(csv.table, forest.domain.label)
+    write_whole(out, rows.to_csv(index=False).encode("utf-8"))
+    terminal.progress(3, 3, "Done")
+    fits = int(result.fits.sum())
+    left = len(rows) - fits
+    words = f"{plural(fits, 'prediction')} in {out}. The file repeats your rows, so keep it where your rows are kept."
+    if left:
+        words += f" {plural(left, 'row')} cannot be predicted; the first column states why."
+    if result.n_clipped:
+        words += f" {plural(result.n_clipped, 'value')} outside of the public bounds counted as the nearest bound."
+    content = {"file": str(out), "n_predicted": fits, "n_not_predicted": left, "n_clipped": result.n_clipped}
+    return terminal.FLAWED if left else terminal.OK, content, words

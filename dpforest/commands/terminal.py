@@ -1,0 +1,135 @@
+"""What all commands share: reading files, and answers on the terminal as text or as JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dpforest.limits import MAX_DOMAIN_BYTES
+from dpforest.tables.csv_table import CsvTable, read_csv
+from dpforest.tables.csv_text import TableError
+from dpforest.tables.decimal_commas import with_decimal_commas
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.trees.forest import ForestFormatError, ReleasedForest
+
+OK, FLAWED, FAILED = 0, 1, 2  # exit codes: all went well; the work is done but with a flaw; the work is not done
+
+
+def run(name: str, work: Callable[[], tuple[int, dict[str, Any], str]], *, as_json: bool) -> int:
+    """Do the work of a command, print its result, and return its exit code.
+
+    Parameters
+    ----------
+    name : str
+        Name of the command, for messages.
+    work : callable
+        Returns an exit code, the result as a JSON object, and the result as text. It raises ValueError or OSError,
+        whose message is a sentence for the user.
+    as_json : bool
+        Whether to print the object instead of the text. All other messages go to the standard error.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may be unable to show the character ε
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with _warnings_as_notes():
+            code, content, words = work()
+    except (ValueError, OSError) as problem:
+        sentence = str(problem)
+        if isinstance(problem, OSError) and problem.filename and problem.strerror:
+            sentence = f"{problem.filename}: {problem.strerror}."
+        if as_json:
+            print(json.dumps({"error": sentence}, ensure_ascii=False))
+        note(f"{name}: {sentence}")
+        return FAILED
+    except KeyboardInterrupt:
+        note(f"{name}: stopped.")
+        return FAILED
+    print(json.dumps(content, ensure_ascii=False, indent=1) if as_json else words)
+    return code
+
+
+def note(words: str) -> None:
+    """Print a message to the standard error."""
+    print(words, file=sys.stderr, flush=True)
+
+
+def progress(done: int, total: int, what: str) -> None:
+    """Draw a progress bar over the last one, if the standard error is a terminal."""
+    if not sys.stderr.isatty():
+        return
+    filled = round(24 * done / max(total, 1))
+    end = "\n" if done >= total else ""
+    print(f"\r[{'#' * filled}{'.' * (24 - filled)}] {what:<40}", end=end, file=sys.stderr, flush=True)
+
+
+def ask(question: str) -> bool:
+    """Ask a question on the terminal. Return whether the answer is "yes".
+
+    Raises
+    ------
+    ValueError
+        If nobody can answer, because the standard input is no terminal.
+    """
+    if not sys.stdin.isatty():
+        raise ValueError("Nobody can answer the question, because the input is no terminal. Add --yes to go on.")
+    print(question, end=" ", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() == "yes"
+
+
+def domain_from(path: Path) -> Domain:
+    """Read a schema as the app writes it. Raise DomainError if the file is no schema."""
+    if path.stat().st_size > MAX_DOMAIN_BYTES:
+        raise DomainError(f"{path} is too large for a schema (at most {MAX_DOMAIN_BYTES:,} bytes).")
+    try:
+        content = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise DomainError(
+            f"{path} is not valid JSON. Give the schema that the Data tab of the app downloads."
+        ) from None
+    try:
+        return Domain.from_dict(content)
+    except (DomainError, TypeError, KeyError, AttributeError) as problem:
+        raise DomainError(f"{path} is no schema: {problem}") from None
+
+
+def csv_from(path: Path) -> CsvTable:
+    """Read a CSV file, and find out how it is written. Raise TableError if it is no table."""
+    with naming(path):
+        return with_decimal_commas(read_csv(path, name=path.name))
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Put the path of a file before the message of a TableError."""
+    try:
+        yield
+    except TableError as problem:
+        raise TableError(f"{path}: {problem}") from None
+
+
+def forest_from(path: Path) -> ReleasedForest:
+    """Read a released forest. Raise ForestFormatError if the file is none."""
+    try:
+        return ReleasedForest.from_bytes(path.read_bytes())
+    except ForestFormatError as problem:
+        raise ForestFormatError(f"{path}: {problem}") from None
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Print warnings as plain sentences."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            sentences = [str(each.message) for each in caught if each.category is not DeprecationWarning]
+            for sentence in dict.fromkeys(sentences):
+                note(f"Note: {sentence}")

@@ -1,0 +1,122 @@
+"""Predictions for the rows of a CSV file, with a reason for each row that a released forest cannot predict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from dpforest.tables.csv_table import CsvTable
+from dpforest.tables.domain import Domain, DomainError
+from dpforest.tables.encoding import quoted
+from dpforest.tables.features import text
+from dpforest.trees.forest import ReleasedForest
+
+SURE: Final = "how sure"  # column with the share of votes, or the probability by the scores, of the predicted class
+_NOT: Final = {"numeric": "no number", "categorical": "not listed"}
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predicted classes of the rows of a file.
+
+    Attributes
+    ----------
+    predicted : array of shape (n_rows,)
+        Class of each row; "" for a row that is not predicted. If there is such a row, all classes are texts.
+    shares : float array of shape (n_rows,)
+        Share of votes, or probability by the scores, of the predicted class; NaN for a row that is not predicted.
+    reasons : list of str
+        For each row, a sentence about the cells that prevent a prediction; empty if there are none.
+    n_clipped : int
+        Number of values outside of the public bounds of the forest, which count as the nearest bound.
+    """
+
+    predicted: np.ndarray
+    shares: np.ndarray
+    reasons: list[str]
+    n_clipped: int
+
+    @property
+    def fits(self) -> np.ndarray:
+        """Whether each row is predicted, as a bool array of shape (n_rows,)."""
+        return np.array([not reason for reason in self.reasons], dtype=bool)
+
+    def next_to(self, table: pd.DataFrame, label: str) -> pd.DataFrame:
+        """Return a table of the rows whose first columns are the prediction, or the reason, and how sure it is."""
+        out = table.copy()
+        classes = [reason or label for reason, label in zip(self.reasons, self.predicted, strict=True)]
+        sure = unused(SURE, out.columns)
+        out.insert(0, unused(f"predicted {label or 'label'}", out.columns), classes)
+        out.insert(1, sure, self.shares)
+        return out
+
+
+def predict_csv(forest: ReleasedForest, csv: CsvTable) -> Predictions:
+    """Read the rows of a CSV file by the rules of a forest, and predict them.
+
+    Parameters
+    ----------
+    forest : ReleasedForest
+    csv : CsvTable
+        The file. Columns are matched by name, and other columns are ignored. No labels are needed.
+
+    Raises
+    ------
+    DomainError
+        If the file lacks a column that the forest reads.
+    """
+    _check_columns(forest.domain, list(csv.table.columns))
+    # Cells are read by the rules of the fit, but in the CSV format of this file.
+    rows = csv.read_with(replace(forest.domain, classes=(), label="", reading=csv.reading))
+    reasons = why_not_predicted(forest.domain, rows)
+    fits = np.array([not reason for reason in reasons], dtype=bool)
+    predicted, shares = _predicted(forest, rows, fits)
+    return Predictions(predicted, shares, reasons, int(forest.domain.report(rows[fits])["clipped"].sum()))
+
+
+def unused(name: str, columns: Iterable[str]) -> str:
+    """Return `name`, with a number if a column already has this name.
+
+    >>> unused("how sure", ["how sure", "age"])
+    'how sure (2)'
+    """
+    return next(candidate for n in count(1) if (candidate := name if n == 1 else f"{name} ({n})") not in set(columns))
+
+
+def _check_columns(domain: Domain, names: list[str]) -> None:
+    """Raise DomainError if the file lacks columns that the forest needs."""
+    if absent := [name for name in domain.source_columns if name not in names]:
+        has = "none" if len(absent) == len(domain.source_columns) else f"not all {len(domain.source_columns):,}"
+        raise DomainError(
+            f"This file has {has} of the columns that the forest reads; missing: {quoted(absent)}. "
+            "Columns are matched by name, so load a file with the same names in its first line."
+        )
+
+
+def why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
+    """Return, for each row, a sentence that names the cells that prevent a prediction; empty if there are none."""
+    refusing = tuple(replace(f, missing="category") for f in domain.features if f.missing == "refuse")
+    if not refusing:
+        return [""] * len(rows)
+    refused = Domain(refusing).encode(rows) == [0 if f.kind == "numeric" else len(f.categories) for f in refusing]
+    what = np.array([f"{f.name} is missing or {_NOT[f.kind]}" for f in refusing], dtype=object)
+    return ["not predicted: " + "; ".join(what[row]) if row.any() else "" for row in refused]
+
+
+def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the predicted class of each row and its share; "" and NaN for rows that cannot be predicted.
+
+    If such a row exists, all classes are texts, because the caller writes the reason into the same column.
+    """
+    if fits.all():
+        return forest.predict(rows), forest.class_shares(rows).max(axis=1)
+    predicted, shares = np.full(len(rows), "", dtype=object), np.full(len(rows), np.nan)
+    if fits.any():
+        predicted[fits] = [text(p) for p in forest.predict(rows[fits])]
+        shares[fits] = forest.class_shares(rows[fits]).max(axis=1)
+    return predicted, shares
