@@ -1,4 +1,4 @@
-"""The command `dpforest`: open the app, or check a released forest. `python -m dpforest` is the same command."""
+"""The command `dpforest`: open the app, release a forest, predict with it, or check it. Also `python -m dpforest`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from dpforest import __version__, verify
+from dpforest import __version__
+from dpforest.commands import predict, release, verify_file
 
+_COMMANDS: Final = {"release": release.main, "predict": predict.main, "verify": verify_file.main}
 _PACKAGE: Final = Path(__file__).resolve().parent
 _APPS: Final = (_PACKAGE / "_app" / "app.py", _PACKAGE.parent / "app.py")  # in a wheel, in a checkout
 
@@ -31,18 +33,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         "dpforest",
-        "dpforest [app] [options of streamlit run]\n       dpforest verify FILE",
-        "Open the app in a browser, or check the numbers of a released forest.",
+        "dpforest [app] [options of streamlit run]\n"
+        "       dpforest release TABLE SCHEMA --forest KIND --epsilon ε ...\n"
+        "       dpforest predict FOREST TABLE\n"
+        "       dpforest verify FOREST [RECORD]\n"
+        "       dpforest COMMAND --help",
+        "Open the app in a browser, release a forest from a CSV file, predict rows with a released forest, or check "
+        "the numbers of a released forest.",
     )
     parser.add_argument("--version", action="version", version=f"dpforest {__version__}")
-    parser.add_argument("command", choices=("app", "verify"), help="without a command, the app opens")
+    parser.add_argument("command", choices=("app", *_COMMANDS), help="without a command, the app opens")
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help", "--version")):
         words.insert(0, "app")
-    # Only the first word is parsed here: Streamlit and `verify`, which is also a separate script, read the others.
-    if parser.parse_args(words[:1]).command == "verify":
-        return verify.main(words[1:], "dpforest verify")
-    return open_app(words[1:])
+    # Only the first word is parsed here. Each command, Streamlit among them, reads the others.
+    command = parser.parse_args(words[:1]).command
+    return open_app(words[1:]) if command == "app" else _COMMANDS[command](words[1:])
 
 
 def open_app(options: Sequence[str]) -> int:

@@ -37,6 +37,9 @@ _NOT_AUDITED: Final = (
     "audit/__main__",
     "__main__",
     "verify",
+    "commands/",
+    "new_rows",
+    "tables/decimal_commas",
 )
 _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 

@@ -1,7 +1,4 @@
-"""Decimal commas of an upload whose number columns all contain words, such as "n.d.".
-
-This module does not use Streamlit.
-"""
+"""Decimal commas of an upload whose number columns all contain words, such as "n.d."."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dpforest import read_csv
-from ui.shared.decimal_commas import with_decimal_commas
+from dpforest.tables.decimal_commas import with_decimal_commas
 
 
 def file(*columns: list[str], mark: str = ";") -> bytes:

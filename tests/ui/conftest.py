@@ -16,8 +16,8 @@ def no_book(monkeypatch):
 def few_releases(monkeypatch, request):
     """Let pages simulate two releases, and no further lines or forests, except in tests marked `refined`.
 
-    A page refines its figures by more simulations while a user looks at it. This takes most of the time of a run, and
-    few tests depend on it.
+    A page refines its figures by more simulations while a user looks at the page. These simulations take most of the
+    time of a run, and few tests depend on them.
     """
     if request.node.get_closest_marker("refined") is None:
         monkeypatch.setattr(first_release, "LAST", 2)

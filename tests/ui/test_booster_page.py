@@ -64,7 +64,7 @@ def test_the_booster_starts_without_delta(page):
 
 @pytest.mark.slow
 def test_the_card_is_the_same_whether_or_not_the_schema_is_public(page):
-    """The card states the limit that follows from the exact trade-off curve of Gaussian noise.
+    """The figure states the limit that follows from the exact trade-off curve of Gaussian noise.
 
     ε and δ alone would give 73.2 %.
     """
@@ -289,7 +289,7 @@ def test_a_link_has_no_number_that_follows_from_the_exact_number_of_rows(page):
 
 
 def test_the_page_explains_what_delta_means(page):
-    """δ is not the chance that a release exceeds e^ε, which is larger: 20 in a million at ε = 1."""
+    """δ is not the chance that the likelihood ratio of a release exceeds e^ε. That chance is larger: 20 in a million."""
     page.query_params.update({"delta": "true"})
     page.run()
     assert "its probability may exceed this bound by 10⁻⁶ (one in a million)" in words(page)

@@ -167,7 +167,7 @@ def test_a_full_room_takes_no_more_phones():
 def browsers(monkeypatch):
     """Give each page of a test the cookie of a named browser, because AppTest has no browser.
 
-    Return the function `page`, which opens a page in a browser.
+    The function `page` below opens a page in such a browser.
     """
 
     def context() -> SimpleNamespace:

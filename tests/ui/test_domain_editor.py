@@ -155,7 +155,7 @@ def test_clearing_the_words_about_a_source_removes_the_assertion(opened):
 
 @pytest.mark.parametrize("kind", ["numeric", "categorical"])
 def test_a_column_that_is_empty_throughout_takes_no_odd_value(opened, kind):
-    """Unusual values cause no error in a column of the editor without values, whose type pandas cannot infer."""
+    """Pandas cannot infer the type of an editor column whose cells are all empty. Odd values cause no error there."""
     page = opened(lambda feature: feature.kind == kind)
     odd = [("values", ["1"])] if kind == "numeric" else [("lowest", LARGE), ("highest", "x"), ("whole", ["x"])]
     for cell, value in odd:

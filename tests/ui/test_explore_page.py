@@ -303,7 +303,7 @@ def test_a_source_is_a_few_words(with_upload, no_source):
 
 @pytest.mark.slow  # test_cards.py answers each card in every run
 def test_parts_of_the_domain_have_separate_sources(with_upload):
-    """An answered card gives a source to its part of the domain only. All other parts stay read from the rows."""
+    """An answered card gives a source to its part of the domain only. All other parts still count as read from rows."""
     app = answer(open_card(data_tab_of(with_upload), "city"), "the list of towns")
     domain = schema(app)
     age, city, x = domain.features
@@ -357,7 +357,7 @@ def exact_bounds(app: AppTest) -> AppTest:
 
 @pytest.mark.slow  # tests/tables covers exact bounds in every run
 def test_bounds_that_equal_a_cell_are_reported(with_upload):
-    """A warning names bounds that equal a cell, no success message appears, and a public table needs no warning."""
+    """Bounds that equal a cell cause a warning instead of a success message. A public table gets no such warning."""
     message = "20 and 79 are exactly the lowest and highest value of 'age'"
     app = exact_bounds(with_upload)
     assert listed(app, "rounder")["exactly in the rows"].tolist() == ["lowest and highest"] * 2
@@ -462,7 +462,7 @@ def test_clear_my_data(with_upload, monkeypatch):
         MemoryUploadedFileManager, "remove_session_files", lambda files, session: removed.append(session)
     )
     button(app, "Clear my data").click().run()
-    # Otherwise Streamlit would keep the bytes as long as the session.
+    # Without this removal, Streamlit would keep the bytes of the file until the session ends.
     assert not app.exception and len(removed) == 1
     assert "schemas" not in app.session_state and "people.csv" not in words(app)
 
@@ -470,7 +470,7 @@ def test_clear_my_data(with_upload, monkeypatch):
 def test_a_file_that_takes_the_place_of_another_leaves_one_in_memory(with_upload, monkeypatch):
     """A new file removes the previous file from memory.
 
-    After a visit to another page, the browser does not ask for this, so the app does it.
+    After a visit to another page, the browser does not request this removal, so the app removes the file.
     """
     removed = []
     monkeypatch.setattr(MemoryUploadedFileManager, "remove_file", lambda files, session, file: removed.append(file))

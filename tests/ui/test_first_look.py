@@ -46,7 +46,7 @@ def test_no_other_settings_are_answered_from_the_file():
 
 
 def test_a_page_with_nothing_compiled_opens_with_the_stored_curve_and_ends_with_the_same():
-    """On a machine without compiled kernels, the page shows the stored figures, and still shows them afterwards.
+    """On a machine without compiled kernels, the page shows the stored figures, also after the kernels are compiled.
 
     The test does not remove compiled code; it empties the app's list of compiled kernels.
     """

@@ -10,7 +10,7 @@ from dpforest.evaluation.groups import OTHERS
 from tests.ui.app_words import words
 from ui.jobs import first_release
 
-# Columns: almost one value, 50 values, Markdown and markup, missing cells, and numbers.
+# Columns: almost only one value, 50 values, Markdown and HTML, missing cells, and numbers.
 UGLY = "all;city;mark;gap;age;ill\n" + "".join(
     f"{'y' if i % 100 == 9 else 'x'};c{i % 50};{('**bold**', '<b>', '$x$', ':red[a]', 'rare')[4 if i == 7 else i % 4]};"
     f"{('', 'a', 'b')[i % 3]};{20 + i % 60};{'ja' if i % 60 > 25 and i % 4 else 'nein'}\n"
@@ -90,7 +90,7 @@ VISITS = "patient_id,sex,age,ill\n" + "".join(
 
 @pytest.mark.parametrize("mode", ["certified", pytest.param("as published", marks=pytest.mark.slow)])
 def test_groups_count_persons_where_a_person_has_several_rows(app, mode):
-    """A published forest ignores persons, so its split holds out other rows, but as many persons."""
+    """A forest as published ignores persons. Its split holds out other rows than usual, but equally many persons."""
     app.query_params.update({"data": "upload a CSV", "mode": mode, "depth": "3"})
     app.session_state["tab"] = "Data"
     app.run()

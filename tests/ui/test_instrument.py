@@ -161,7 +161,7 @@ def test_each_alpha_has_a_line_and_the_neighbors_on_the_slider_come_first():
 
 
 def test_the_scripts_are_few_readable_and_never_read_markup():
-    """The scripts stay below a size, and call no function that reads text as markup. Browser tests run the scripts."""
+    """The scripts have at most 800 lines, and call no function that reads text as markup. Browser tests run them."""
     assert {file.name for file in instrument.FRONT_END.glob("*.js")} == set(instrument.SCRIPTS)
     scripts = {name: (instrument.FRONT_END / name).read_text(encoding="utf-8") for name in instrument.SCRIPTS}
     assert len(scripts) <= 4 and sum(len(script.splitlines()) for script in scripts.values()) <= 800

@@ -123,7 +123,7 @@ def test_numbers_set_by_hand_do_not_follow_from_the_private_number_of_records(mo
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_press_sent_before_the_page_answers_is_kept(order):
-    """No press of a key is lost if the browser sends it before it knows the effects of the first press.
+    """No key press is lost if the browser sends it before the page has answered the first press.
 
     The first press turns off the toggle for the rule, and puts the number into the link.
     """

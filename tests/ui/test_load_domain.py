@@ -62,7 +62,7 @@ def domains(draw):
 
 
 def as_read(domain: Domain) -> Domain:
-    """Return the domain of an upload before a file is loaded: read from rows, with other bounds and fewer values."""
+    """Return the domain of an upload before a file is loaded: read from rows, with other bounds and categories."""
     read = []
     for f in domain.features:
         unsourced = {"source": "data", "source_note": "", "missing": "refuse", "missing_value": None}
@@ -103,7 +103,7 @@ def test_both_files_come_back_as_the_same_domain(domain):
 @settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(domains())
 def test_no_part_becomes_public_without_a_source(domain):
-    """If a codebook has no column of sources, every part stays read from the rows."""
+    """If a codebook has no column of sources, every part still counts as read from the rows."""
     table = codebook(domain).drop(columns=["source", "source of type", "source of missing"])
     loaded = from_codebook(as_read(domain), as_csv(table))
     assert not loaded.mistakes

@@ -203,7 +203,7 @@ def test_sentences_on_cost(means, without_noise, sentence):
 
 @pytest.mark.parametrize("best, named", [(0.967, True), (0.802, True), (0.8, False), (0.75, False)])
 def test_the_sentence_on_cost_names_the_best_without_privacy_where_the_card_does(best, named):
-    """The sentence names the best model of Explore's card “Without privacy” and the forest without noise."""
+    """The sentence names the best model of Explore's card “Without privacy” if it exceeds the forest without noise."""
     means = np.array([0.6, 0.795, 0.8, 0.8])
     sentences = what_privacy_costs(EPSILONS, means, Headroom(0.7, 0.8, 0.8, best, 0.01), "CART")
     assert "compared with the same forest without noise (80.0 %)." in sentences

@@ -72,7 +72,7 @@ def test_all_pages_show_the_same_accuracy_in_whatever_order_they_are_visited():
 def test_explore_reads_arrays_and_all_sessions_share_them():
     """Explore reads results as arrays that all sessions share, not as data frames.
 
-    When a data frame was made at each move of ε, each of thirty sessions waited for 5 s (bench/load.py).
+    If each move of ε made a data frame, each of thirty sessions would wait for 5 s (bench/load.py).
     """
     data = tables.bundled("zoo")
     table = tables.bundled_table(data, data.label)

@@ -1,4 +1,4 @@
-"""The page Papers: every number was measured, a paper without numbers has a note about it, and the report agrees."""
+"""The page Papers: it shows the stored numbers, a paper without numbers has a note, and the report is up to date."""
 
 from collections import Counter
 

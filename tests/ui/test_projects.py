@@ -69,7 +69,7 @@ def domains(draw) -> Domain:
     attributes = tuple(draw(features(index)) for index in range(draw(st.integers(1, 4))))
     classes, reading, columns = draw(SOURCES), draw(SOURCES), draw(SOURCES)
     if any(feature.name.startswith(SECRET) for feature in attributes):
-        columns = "data"  # a stated choice of columns names all of them
+        columns = "data"  # a project with a stated choice of columns stores the names of all columns
     return Domain(
         attributes,
         (word(classes), word(classes, 1)),

@@ -19,7 +19,7 @@ def only_the_button() -> None:
 
 
 def test_a_dialog_that_is_closed_while_noise_is_drawn_loses_no_release(monkeypatch):
-    """If a user closes the dialog, this run ends at its next call of Streamlit, but the release is stored before."""
+    """If a user closes the dialog, the run ends at its next call of Streamlit. The app stores the release before."""
     drawn, make = [], release.make
 
     def closed_meanwhile(*of):

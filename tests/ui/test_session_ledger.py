@@ -81,7 +81,7 @@ def test_gaussian_costs_add_up_in_mu_squared():
     assert spent([GAUSS, exchanged]) == (both, "replace-one")
     assert spent([FIRST, exchanged]) == (1 + exchanged.loss.epsilon(1e-6), "replace-one")
     assert spent([FIRST], Cost(GAUSS.loss, "add-remove"), delta=1e-6) == spent([FIRST, GAUSS])
-    # Both releases are stated at the larger δ, at which the second release has a smaller ε, too.
+    # The sum of both releases is stated at the larger δ.
     later = replace(GAUSS, delta=1e-4)
     assert spent([GAUSS, later])[0] == PrivacyLoss.gaussian(2 * GAUSS.mu_squared).epsilon(1e-4)
     with pytest.raises(ValueError, match="δ"):
@@ -311,7 +311,7 @@ def test_the_same_rows_in_another_file_are_not_split(app):
     text = asked(again)
     assert "An earlier forest came from these rows (release 1)" in text and "will have spent **ε = 1.5**" in text
     assert not [r for r in app.radio if r.label.startswith("Do these rows")]
-    # The dialog suggests that the rows are of the same people as this release.
+    # The dialog suggests the people of the last release, so this line adds a release on other people.
     app.session_state["releases"] = [*app.session_state["releases"], ZOO]
     asked(other)
     assert [r for r in app.radio if r.label.startswith("Do these rows")]

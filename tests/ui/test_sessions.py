@@ -34,7 +34,7 @@ from ui.shared.forests import as_it_comes
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait until the condition holds, which other threads bring about."""
+    """Wait until other threads have made the condition true."""
     end = time.monotonic() + 10
     while not holds():
         assert time.monotonic() < end
@@ -85,7 +85,7 @@ def test_refining_gives_way_between_two_steps_and_goes_on_before_new_refining():
     with queue.scheduler.turn(interactive=False) as pause:
         queue.join_in("refine", interactive=False)
         pause()
-        assert queue.order == []  # nobody waits for the place
+        assert queue.order == []  # no interactive work waits, so this work keeps the place
         queue.join_in("look", interactive=True)
         pause()
         queue.order.append("the first goes on")
@@ -119,7 +119,7 @@ def test_a_script_that_leaves_the_queue_leaves_no_gap():
 
 
 class Abandoned(Exception):
-    """Stands for the end of a run by a moved control."""
+    """Stand-in for the exception that ends a run after a user has moved a control."""
 
 
 def zoo_job(kind: str, epsilons: tuple[float, ...], name: str = "zoo") -> SweepJob:
@@ -335,14 +335,14 @@ def test_no_page_keeps_an_upload_for_all_nor_after_it_is_cleared(session, monkey
     first.upload(ONE)
     assert not first.page.exception and "people.csv" in words(first.page)
     if press:
-        # This accuracy is above that of guessing.
+        # The page asks for an accuracy of 95 %, which guessing does not reach.
         with first.here():
             first.page.slider(key="need").set_value(95.0).run()
         first.press(press)
     assert {name for name, _ in cached(None).keys() - before} <= {"ui.jobs.warm_up._done"}  # list of compiled kernels
-    assert "ui.jobs.sweep_job._releases" in {name for name, _ in cached("first")}  # Compare has cache entries, too
+    assert "ui.jobs.sweep_job._releases" in {name for name, _ in cached("first")}  # there are entries to clear
     with first.here():
         first.page.switch_page("app.py").run()
     first.press("Clear my data")
-    # After the clearing, the page shows a bundled table, and this entry belongs to it.
+    # After the clearing, the page shows a bundled table, to which this entry belongs.
     assert {name for name, _ in cached("first")} <= {"ui.jobs.sweep_job.promise"}

@@ -149,7 +149,7 @@ def test_a_piece_that_a_worker_has_begun_is_kept_after_all_sessions_leave(worker
 def test_rows_of_a_worker_are_kept_by_a_thread_that_may_not_read_the_table(worker, monkeypatch):
     """A callback in another thread adds the rows of a worker.
 
-    It must not use the session's cache, which Streamlit refuses to other threads.
+    The callback must not use the session's cache, which Streamlit refuses to other threads.
     """
     domain, split = split_of("zoo")
     asked = []
@@ -239,7 +239,7 @@ def test_two_sweeps_of_the_same_lines_share_the_work(monkeypatch):
     monkeypatch.setattr(job, "BACKGROUND", Workers(1, 1))  # no worker has started
     lines = cells_of_zoo()
     first = job._steps(lines, 3)
-    # The first sweep has computed one piece.
+    # Let the first sweep compute one piece.
     assert next(has_turn for *_, has_turn in first if not has_turn) is False
     assert sum(line.n_done for line in lines) == 1
     assert list(job.run(lines, 3, NoBar()))[-1] == 3

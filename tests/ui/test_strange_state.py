@@ -26,8 +26,7 @@ PAGES = {
     "Glossary": ("pages/8_Glossary.py", {}),
 }
 STRANGE = ("<text>", None, -0.123456, 10**30, ["a list", 0], ("stale", -1), {"a": "dict"}, float("nan"))
-# Keys whose value may be any text: the name of a theorem in a link, if no such theorem exists, and the reason why a
-# room was not opened.
+# Keys whose value may be any text: the name of an unknown theorem in a link, and the reason why a room was not opened.
 NOTES = frozenset({"theorem_asked", state.NO_ROOM})
 # Streamlit accepts no stored state for buttons, so no session can hold one.
 PRESSED = ("button", "download_button", "file_uploader", "plotly_chart")
@@ -85,7 +84,7 @@ def check(page: str, values: dict[str, object]) -> None:
 
 
 def strange(key: str, shift: int) -> object:
-    """Return an unexpected value for a key. It depends on no other key, so a new key changes no other case."""
+    """Return an unexpected value for a key. This value depends on no other key, so a new key changes no other case."""
     # The value is copied, because the app may change a list of the session, and an empty list can be a valid choice.
     return deepcopy(STRANGE[(zlib.crc32(key.encode()) + shift) % len(STRANGE)])
 
@@ -108,7 +107,7 @@ def test_a_strange_value_under_one_key_is_dropped(page):
 
 @pytest.mark.parametrize("key", ["to_node", "down_0"])
 def test_a_choice_that_arrives_after_the_tree_changed_is_dropped(key):
-    """The app drops a choice in the previous tree that arrives late.
+    """The app drops a choice for the previous tree if the choice arrives after the tree has changed.
 
     In an earlier version, such a choice caused a `TypeError` in every later run.
     """

@@ -105,7 +105,7 @@ def test_no_other_file_of_the_app_reaches_into_streamlit():
 
 @pytest.fixture
 def unpatched(monkeypatch) -> Iterator[None]:
-    """Undo all changes that patches make in the process, after the test."""
+    """After the test, undo all changes that patches make in the process."""
     monkeypatch.setattr(config, "get_option", process._get_option)
     monkeypatch.setattr(SafeSessionState, "filtered_state", SafeSessionState.filtered_state)
     monkeypatch.setattr(SafeSessionState, "on_script_finished", SafeSessionState.on_script_finished)
@@ -249,7 +249,7 @@ def test_a_run_that_was_replaced_ends_where_it_reads_the_state(unpatched):
         raise Replaced
 
     state = SafeSessionState(state_of({"a": 1}), check)
-    assert state.filtered_state == {"a": 1}  # with the patch, Streamlit does not check whether the run was replaced
+    assert state.filtered_state == {"a": 1}  # without the patch, this reading does not check whether the run is replaced
     process.end_replaced_runs()
     with pytest.raises(Replaced):
         _ = state.filtered_state

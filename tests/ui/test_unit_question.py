@@ -1,4 +1,4 @@
-"""The question “Whose rows are these?”, for an upload with several rows of a person, and its effects (AppTest)."""
+"""The question “Whose rows are these?” and its effects, for an upload with several rows per person (AppTest)."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The session's ledger adds releases for rows and for persons only as far as this is proved, and states how far."""
+"""The session's ledger adds costs for rows and for persons only where a proof covers the sum, and states where."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def tables() -> Iterator[list[Row]]:
 @pytest.mark.parametrize("relations", list(product(["add-remove", "replace-one"], repeat=3)))
 @pytest.mark.parametrize("units", [(None, "patient_id", "patient_id"), (None, "patient_id", "household_id")])
 def test_the_sum_over_units_is_reached_and_never_exceeded(units, relations):
-    """If a row is exchanged for another row with the same identifiers, the loss is at most the sum, and reaches it."""
+    """If a row is exchanged for another row with the same identifiers, the largest possible loss is the sum."""
     costs = [Cost(Fraction(e), *of) for e, *of in zip((1, 3, 7), relations, units, strict=True)]
     total, relation = added_up(costs)
     pairs = [(one, other) for one in KINDS for other in KINDS if one[:2] == other[:2]]

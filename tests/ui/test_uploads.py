@@ -184,7 +184,7 @@ def test_the_page_reports_when_memory_is_short(monkeypatch):
 
 
 def test_trying_sizes_does_not_reveal_the_exact_size_of_the_files_of_others():
-    """An attacker with two sessions, who tries sizes near the limit, learns the size of other files only roughly.
+    """An attacker who tries sizes near the limit in two sessions learns the size of other files only roughly.
 
     The attacker cannot distinguish a file of 1 byte from a file of 50,000 bytes.
     """

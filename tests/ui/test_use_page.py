@@ -1,4 +1,4 @@
-"""The page that uses released forests: it reads each forest, whatever its settings, and explains other files."""
+"""The page that uses released forests: it reads each forest, whatever its settings, and refuses all other files."""
 
 import gzip
 import json
@@ -248,7 +248,7 @@ def test_a_forest_too_large_to_be_read_is_refused_on_the_page(app):
 
 
 def test_downloaded_predictions_can_be_uploaded_again(app):
-    """A file of predictions can be uploaded for predictions again, although it already has such columns."""
+    """Downloaded predictions can be uploaded for new predictions, although the file already has such columns."""
     made = release.make(choice("breast_wisconsin"), 1, 1)
     app.session_state["releases"] = [made]
     page = use_page(app)

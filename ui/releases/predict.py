@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import replace
-from itertools import count
 from typing import Final
 
 import numpy as np
@@ -14,11 +11,11 @@ import streamlit as st
 
 from dpforest.explain import AddedScores
 from dpforest.limits import MAX_UPLOAD_MB
+from dpforest.new_rows import predict_csv as predict_rows
 from dpforest.plotting.style import number, percent
 from dpforest.privacy.ledger import unit_noun
 from dpforest.tables.datasets import TableError
-from dpforest.tables.domain import Domain, DomainError
-from dpforest.tables.encoding import quoted
+from dpforest.tables.domain import DomainError
 from dpforest.tables.features import Feature, plural, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
@@ -34,14 +31,12 @@ from ui.shared.session_ledger import at_hand
 from ui.shared.wording import epsilon_text, plain
 
 FILE = "a file"
-SURE = "how sure"  # column with the share of votes, or the probability by the scores, of the predicted class
 SHOWN = 1_000  # largest number of rows that the page shows; the download has all rows
 CHECKED: Final = (
     "**Checked here:** the file's certificate, its ledger of questions, and its trees agree with each other. "
     "**Not checked, because no file can show it:** whether the noise was really drawn as stated, and whether the "
     "assumptions on the certificate are true. Ask the person who made it."
 )
-_NOT = {"numeric": "no number", "categorical": "not listed"}
 
 
 def choose_forest() -> tuple[ReleasedForest | None, bool]:
@@ -150,16 +145,6 @@ def _private(forest: ReleasedForest, from_file: bool) -> str:
     return f"{who} reveals no more about any one {unit_noun(forest.certificate.unit)} than {promised}{but}."
 
 
-def _check_columns(domain: Domain, names: list[str]) -> None:
-    """Raise DomainError if the file lacks columns that the forest needs."""
-    if absent := [name for name in domain.source_columns if name not in names]:
-        has = "none" if len(absent) == len(domain.source_columns) else f"not all {len(domain.source_columns):,}"
-        raise DomainError(
-            f"This file has {has} of the columns that the forest reads; missing: {quoted(absent)}. "
-            "Columns are matched by name, so load a file with the same names in its first line."
-        )
-
-
 def predict_csv(forest: ReleasedForest) -> None:
     """Read a CSV against the forest's domain, and predict every row."""
     st.markdown("##### Predict new rows", anchors=False)
@@ -171,21 +156,12 @@ def predict_csv(forest: ReleasedForest) -> None:
         return
     try:
         csv = tables.uploaded(tables.digest_of(file), file.getvalue(), file.name)
-        _check_columns(forest.domain, list(csv.table.columns))
-        # Cells are read by the rules of the fit, but in the CSV format of this file. Predictions need no labels.
-        rows = csv.read_with(replace(forest.domain, classes=(), label="", reading=csv.reading))
-        why = _why_not_predicted(forest.domain, rows)
-        fits = np.array([not sentence for sentence in why], dtype=bool)
-        predicted, shares = _predicted(forest, rows, fits)
+        result = predict_rows(forest, csv)
     except (TableError, DomainError) as problem:
         sorry(problem)
         return
-    label = forest.domain.label or "label"
-    out = csv.table.copy()
-    classes = [sentence or p for sentence, p in zip(why, predicted, strict=True)]
-    sure = unused(SURE, out.columns)
-    out.insert(0, unused(f"predicted {label}", out.columns), classes)
-    out.insert(1, sure, shares)
+    fits, out = result.fits, result.next_to(csv.table, forest.domain.label)
+    sure = out.columns[1]
     titled(
         f"{plural(int(fits.sum()), 'prediction')}",
         "Curator only",
@@ -197,13 +173,13 @@ def predict_csv(forest: ReleasedForest) -> None:
             f"{plural(n, 'row')} of {len(fits):,} {'does' if n == 1 else 'do'} not fit and {'is' if n == 1 else 'are'} "
             "not predicted; the table says why."
         )
-    if n := int(forest.domain.report(rows[fits])["clipped"].sum()):
+    if n := result.n_clipped:
         st.info(
             f"{plural(n, 'value')} {'lies' if n == 1 else 'lie'} outside the public bounds of the forest and "
             f"{'was' if n == 1 else 'were'} read as the nearest bound.",
             icon=":material/straighten:",
         )
-    _score(forest, csv.table[fits], predicted[fits])
+    _score(forest, csv.table[fits], result.predicted[fits])
     figures.table(
         out.head(SHOWN),
         "Predictions",
@@ -215,39 +191,6 @@ def predict_csv(forest: ReleasedForest) -> None:
         st.caption(f"The first {SHOWN:,} rows; all are in the download.")
     # The file is made on demand, because a file from an earlier run may be gone when the browser requests it.
     offer_csv("Download predictions", lambda: out, "CURATOR_ONLY_predictions.csv")
-
-
-def unused(name: str, columns: Iterable[str]) -> str:
-    """Return `name`, with a number if a column already has this name.
-
-    >>> unused("how sure", ["how sure", "age"])
-    'how sure (2)'
-    """
-    return next(candidate for n in count(1) if (candidate := name if n == 1 else f"{name} ({n})") not in set(columns))
-
-
-def _why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
-    """Return, for each row, a sentence that names the cells that prevent a prediction; empty if there are none."""
-    refusing = tuple(replace(f, missing="category") for f in domain.features if f.missing == "refuse")
-    if not refusing:
-        return [""] * len(rows)
-    refused = Domain(refusing).encode(rows) == [0 if f.kind == "numeric" else len(f.categories) for f in refusing]
-    what = np.array([f"{f.name} is missing or {_NOT[f.kind]}" for f in refusing], dtype=object)
-    return ["not predicted: " + "; ".join(what[row]) if row.any() else "" for row in refused]
-
-
-def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the predicted class of each row and its share; "" and NaN for rows that cannot be predicted.
-
-    If such a row exists, all classes are texts, because the caller writes the reason into the same column.
-    """
-    if fits.all():
-        return forest.predict(rows), forest.class_shares(rows).max(axis=1)
-    predicted, shares = np.full(len(rows), "", dtype=object), np.full(len(rows), np.nan)
-    if fits.any():
-        predicted[fits] = [text(p) for p in forest.predict(rows[fits])]
-        shares[fits] = forest.class_shares(rows[fits]).max(axis=1)
-    return predicted, shares
 
 
 def _score(forest: ReleasedForest, table: pd.DataFrame, predicted: np.ndarray) -> None:

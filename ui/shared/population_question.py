@@ -11,7 +11,7 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpforest.book import Book, BookError, Cost, Population, PopulationAccount
+from dpforest.book import Book, BookError, Cost, Population
 from dpforest.tables.features import plural
 from ui import state
 from ui.shared.loss_words import at_delta
@@ -40,14 +40,14 @@ class ChosenPopulation:
     population: Population
     is_new: bool
 
-    def account(self) -> PopulationAccount:
-        """Return the account that books the release, after adding or changing the population in the book."""
+    def booked(self) -> tuple[Book, str]:
+        """Add or change the population in the book, and return the book and the name of the population."""
         name, rows = self.population.name, self.population.rows_per_person
         if self.is_new:
             self.book.add_population(name, cap=self.population.cap, rows_per_person=rows)
         elif rows is not None:
             self.book.set_rows_per_person(name, rows)
-        return self.book.account(name)
+        return self.book, name
 
 
 def ask(

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.book import RecordError, ReleaseRecord, check_words, page
+from dpforest.book.releasing import RecordWords
 from ui import state
 from ui.shared.page import sorry
 from ui.shared.tables import Table
-
-
-@dataclass(frozen=True)
-class RecordWords:
-    """Texts that the user writes for the record of a release (`ReleaseRecord`)."""
-
-    purpose: str
-    owner: str
-    approver: str = ""
-    delta_reason: str = ""
 
 
 def ask(table: Table, delta: float, optional: DeltaGenerator) -> RecordWords | None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import asdict
-
-import numpy as np
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpforest.book import BookError, Cost, RecordError, record_of
+from dpforest.book import BookError, Cost
+from dpforest.book.releasing import LOST, RecordWords, make_release, read_back
 from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
@@ -18,14 +14,12 @@ from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.tradeoff_curve import steps_of
 from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural
-from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from ui import state
 from ui.shared import cache, population_question, record_question, tables
 from ui.shared.app_book import kept_book
 from ui.shared.loss_words import at_delta, caution_on_delta, guess_words
 from ui.shared.page import badge, sorry
 from ui.shared.population_question import ChosenPopulation
-from ui.shared.record_question import RecordWords
 from ui.shared.session_ledger import (
     ADD_REMOVE,
     REPLACE_ONE,
@@ -48,11 +42,6 @@ from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 from ui.shared.wording import epsilon_text, plain, sum_text
 
-TRIED = 20  # number of rows that a forest and its copy from the file must predict alike
-LOST = (
-    "The noise was drawn, but the app could not read the forest back from its file, so there is nothing to download. "
-    "This failure may depend on the rows, so the release still costs its ε. It should never happen: please report it."
-)
 NO_COLUMN = (
     "You said that one person can have several rows. Choose the column that identifies persons in the Data tab. A "
     "release for single rows would protect a person with many rows far less than ε says."
@@ -91,31 +80,17 @@ def make(
     """
     table, settings = choice.table, choice.settings
     is_public, key = table.is_public, rows_key(table)
-    account = chosen.account() if chosen else None
-    title = record_question.title_of(table)
-    estimator = settings.estimator(table.domain).fit(table.columns(), table.frame[table.label], account=account)
-    forest = estimator.released_
-    if not is_public:
-        forest.about["caution"] = LOOKED
-    try:
-        file = read_back(forest, forest.to_bytes(), table.columns())
-    except ForestFormatError:
-        file = b""
+    made = make_release(
+        settings.estimator(table.domain),
+        table.columns(),
+        table.frame[table.label],
+        caution="" if is_public else LOOKED,
+        booked=chosen.booked() if chosen else None,
+        title=record_question.title_of(table),
+        words=words,
+    )
+    forest = made.forest
     text = certificate_text(forest.certificate, forest.about.get("caution"))
-    record = None
-    if chosen and account and words and file:
-        with suppress(BookError, RecordError):  # the booking stays; only the record or the hash of the file is missing
-            population = chosen.book.population(chosen.population.name)
-            record = record_of(
-                estimator,
-                file,
-                population,
-                account.booking,
-                title=title,
-                chosen_by_looking=not is_public,
-                **asdict(words),
-            )
-            account.mark_written(file, record.to_dict())
     loss, delta = forest.ledger.loss, forest.certificate.delta
     mu_squared = loss.mu_squared if loss.kind == GAUSSIAN else None
     return Release(
@@ -128,32 +103,15 @@ def make(
         loss.epsilon(delta),
         settings.neighbors,
         text,
-        file,
+        made.file,
         shape_of(table),
         mu_squared,
         delta,
         steps_of(forest.ledger),
         forest.ledger.unit,
         chosen.population.name if chosen else "",
-        record,
+        made.record,
     )
-
-
-def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:
-    """Return the file of a forest, after a check that the file gives the same forest.
-
-    Raises
-    ------
-    ForestFormatError
-        If the file cannot be read, or if the forest in it predicts one of the first rows differently.
-    """
-    copy, first_rows = ReleasedForest.from_bytes(file), rows[:TRIED]
-    same_leaves = np.array_equal(copy.apply(first_rows), forest.apply(first_rows))
-    if not same_leaves or not np.array_equal(copy.class_shares(first_rows), forest.class_shares(first_rows)):
-        raise ForestFormatError(
-            "The forest read back from the file predicts differently from the forest that was fitted."
-        )
-    return file
 
 
 @cache.for_session(data=True, max_entries=16, spinner="Trying out the file …")

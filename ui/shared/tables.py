@@ -14,13 +14,13 @@ from dpforest.limits import MAX_CLASSES, MIN_CLASSES
 from dpforest.simulation.cells import planned_rows as rows_of_plan
 from dpforest.simulation.splits import Split, split_table
 from dpforest.tables.datasets import SYNTHETIC, CsvTable, Dataset, list_datasets, load_dataset, read_csv, suggest_domain
+from dpforest.tables.decimal_commas import with_decimal_commas
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import plural, text
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.units import UnitRegistry
 from ui import state
 from ui.shared import cache
-from ui.shared.decimal_commas import with_decimal_commas
 from ui.shared.forests import ForestSettings
 
 UPLOAD = "upload a CSV"
