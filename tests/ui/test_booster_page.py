@@ -289,7 +289,7 @@ def test_a_link_has_no_number_that_follows_from_the_exact_number_of_rows(page):
 
 
 def test_the_page_explains_what_delta_means(page):
-    """δ is not the chance that the likelihood ratio of a release exceeds e^ε. That chance is larger: 20 in a million."""
+    """δ is not the chance that a release's likelihood ratio exceeds e^ε. That chance is larger: 20 in a million."""
     page.query_params.update({"delta": "true"})
     page.run()
     assert "its probability may exceed this bound by 10⁻⁶ (one in a million)" in words(page)

@@ -249,11 +249,11 @@ def test_a_run_that_was_replaced_ends_where_it_reads_the_state(unpatched):
         raise Replaced
 
     state = SafeSessionState(state_of({"a": 1}), check)
-    assert state.filtered_state == {"a": 1}  # without the patch, this reading does not check whether the run is replaced
+    assert state.filtered_state == {"a": 1}  # without the patch, Streamlit does not check whether the run was replaced
     process.end_replaced_runs()
     with pytest.raises(Replaced):
         _ = state.filtered_state
-    with pytest.raises(Replaced):  # `priority.look_up` ends a run that waits in this way
+    with pytest.raises(Replaced):  # in this way, `priority.look_up` ends a run that waits
         _ = "moved" in state
 
 
