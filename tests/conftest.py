@@ -41,7 +41,7 @@ def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear")
 
 
 # A plain run takes one of three cases of each parametrized test in these folders and files. A run without compiled
-# kernels, which is slow, does so in all files, because all cases also run with compiled kernels.
+# kernels is slow, so it takes one of three cases in all files. A run with compiled kernels covers the other cases.
 SAMPLED = (
     *("tests/ui/", "tests/plotting/", "tests/simulation/", "tests/evaluation/", "tests/models/test_estimator_checks"),
     *(f"tests/audit/test_{what}" for what in ("tails", "replay", "units", "black_box", "mutants", "exact_samplers")),

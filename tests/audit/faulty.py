@@ -51,7 +51,7 @@ def by_position(table: Table) -> dict:
 
 
 def seeded(table: Table) -> dict:
-    """Draw the noise from the seed of the trees' structure, which is public."""
+    """Draw the noise from a public seed, which the trees' structure also uses."""
     X, y = table
     trees = release.assign_rows(X.index.to_numpy(), N_TREES, SecretSource())
     return {"labels": labels_of(count(trees, y), DemoSource(0))}
@@ -80,7 +80,7 @@ def values_of_rows_as_candidates(table: Table) -> dict:
 
 
 def exact_stop(table: Table) -> dict:
-    """Split no node with few rows, and decide this by the exact number of rows."""
+    """Split the root only if the exact number of rows is at least 20."""
     X, y = table
     trees = np.zeros(len(y), int)
     if len(y) >= 20:
@@ -89,7 +89,7 @@ def exact_stop(table: Table) -> dict:
 
 
 def exact_beta(table: Table) -> dict:
-    """Add noise to the leaves, but not to the coefficient of the tree in the sum of trees."""
+    """Add noise to the leaves, but compute the tree's coefficient in the sum of trees (beta) from exact counts."""
     X, y = table
     leaves = (X.iloc[:, 0].to_numpy() > 0.5).astype(int)
     counts, ledger = count(leaves, y, 2), Ledger(Fraction(1), "add-remove")
@@ -128,7 +128,7 @@ def bounds_of_rows(table: Table) -> dict:
 
 
 def size_in_the_rate(table: Table) -> dict:
-    """Use noise that depends on the number of rows, which is private here."""
+    """Draw labels at an ε that depends on the number of rows, although this number is private here."""
     X, y = table
     trees = release.assign_rows(X.index.to_numpy(), N_TREES, SecretSource())
     return {"labels": labels_of(count(trees, y), epsilon=Fraction(40, 40 + len(y)))}
@@ -141,7 +141,7 @@ def a_row_counts_twice(table: Table) -> dict:
 
 
 def two_trees_for_a_row(table: Table) -> dict:
-    """Count every row in its tree and in the next tree, but pay for one tree."""
+    """Count every row in its tree and in the next tree, but charge the ledger for one tree."""
     X, y = table
     trees = release.assign_rows(X.index.to_numpy(), N_TREES, SecretSource())
     return {"labels": labels_of(count(trees, y) + count((trees + 1) % N_TREES, y))}

@@ -50,7 +50,7 @@ class FixedWords(SecretSource):
 
 
 def labels_at_the_rate_of_the_entry() -> float:
-    """Share of draws that release a label that has two rows less than the top label, at ε = 1 under replace-one."""
+    """Share of draws that release the label without rows instead of that with two, at ε = 1 under replace-one."""
     counts, ledger = np.tile([2, 0], (DRAWS, 1)), Ledger(1, "replace-one")
     settings = {"epsilon": ONE, "n_trees": 1, "partition": "independent", "neighbors": "replace-one", "ledger": ledger}
     return release_labels(counts, mechanism="exponential", source=FixedWords(), **settings).mean()
@@ -62,7 +62,7 @@ def negative_zero_is_a_zero() -> float:
 
 
 def long_shots_never_hit() -> float:
-    """Whether an event of probability e^-12 can occur: whether it does on a tape on which all its coins succeed."""
+    """Whether an event of probability e^-12 occurs on a tape that makes each of its coins succeed."""
     tape = np.tile(np.array([0, 65_535], np.uint16), 20)
     return samplers.bernoulli_exp(tape, 0, 12, 1)[0]
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies that draw any certified estimator, on any small domain."""
+"""Hypothesis strategies that draw certified estimators, on any small domain."""
 
 import numpy as np
 import pandas as pd
@@ -60,7 +60,7 @@ CAPS = st.integers(1, MOST_LEAVES)
 
 
 def estimators(most_depth: int, most_greedy_depth: int):
-    """Draw one of the certified forests, with any of its options."""
+    """Return a strategy that draws a certified forest other than the random-tree booster, with any of its options."""
     deep, greedy = st.integers(0, most_depth), st.integers(1, most_greedy_depth)
     bins = st.sampled_from([2, 3, 10, 255, 1_000])
     partitions = st.sampled_from(["independent", "shared"])

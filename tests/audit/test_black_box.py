@@ -1,6 +1,6 @@
 """The black-box auditor, which bounds the privacy loss of a mechanism from below by attacks on its outputs.
 
-Its bound is right, and its search finds known faults and blames no sound mechanism. Draws are fresh in every run. An
+Its bound is right. Its search detects known faults, and blames no sound mechanism. Draws are fresh in every run. An
 assertion blames a sound mechanism with a probability of at most 1e-6 (`SURE`). The number of trials is so large that
 the auditor misses a fault with a probability below 1e-6.
 """
@@ -119,7 +119,7 @@ def test_search_picks_the_event_that_distinguishes_the_tables():
     after = pd.DataFrame({"noise": RNG.normal(size=n), "signal": RNG.integers(0, 2, n).astype(float)})
     promising = events.search(before, after, n_events=3, trials=n, alpha=1e-3)
     # The signal is 2 in a third of the first table's fits, and never in those of the second. So the promise is log(1/3
-    # / p), where p is the largest probability that is possible after 2000 misses.
+    # / p), where p is the largest probability that is possible after no hit in 2000 fits, half of the second table's.
     assert promising.promise > 3
     assert any(event.column in ("signal", events.SCORE) for event in promising.events[:1])
 

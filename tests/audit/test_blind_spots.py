@@ -1,8 +1,8 @@
 """Auditors of random domains, of the worst single row, and of the influence of one cell or row on others.
 
-Sound code passes these auditors, and they detect sixteen known mistakes, eight of which the older auditors missed. The
-authors of the mistakes had not read these auditors. By default, only the auditor for the kind of a mistake runs on the
-mistake. With `--slow`, `suspicions` runs all auditors on it.
+Sound code passes these auditors, and they detect sixteen known mistakes, several of which older auditors missed. The
+authors of the mistakes had not read these auditors. By default, only the auditor that `DETECTED_BY` names runs on a
+mistake. With `--slow`, `suspicions` also runs all auditors on it.
 """
 
 import math

@@ -14,9 +14,9 @@ SIZES = (12, 3, 1)
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_every_charge_is_used_up(delta, monkeypatch):
-    """With tiny steps, a row stays near score 0, where it costs most, and so costs the whole budget over all rounds.
+    """With tiny steps, all scores stay near 0, where a row costs most. So a row costs the whole budget over all rounds.
 
-    If it changes sums by Δ, it costs Σ |Δ|/b = ε under noise of scale b, or Σ ‖Δ‖²/σ² = μ² under Gaussian noise.
+    If a row changes sums by Δ, it costs Σ |Δ|/b = ε under noise of scale b, or Σ ‖Δ‖²/σ² = μ² under Gaussian noise.
     """
     kind, settings = VARIANTS["booster"]
     monkeypatch.setitem(VARIANTS, "small steps", (kind, {**settings, "delta": delta, "total_step": 1e-6}))

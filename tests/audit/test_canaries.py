@@ -61,7 +61,7 @@ PROMISES = [
 
 @pytest.mark.parametrize("name, neighbors, epsilon", PROMISES)
 def test_certified_forests_keep_their_promise(name, neighbors, epsilon):
-    """No attack proves a loss above ε. This test has few trials, which can prove at most a loss of 1.4."""
+    """No attack proves a loss above ε. The few trials of this test can prove a loss of at most 1.4."""
     for canary in canaries(name, "certified", neighbors, epsilon)[: 9 if epsilon == 1.0 else 1] + canaries(
         name, "persons", neighbors, epsilon
     ):
@@ -118,7 +118,7 @@ def test_forests_as_published_are_caught(name, neighbors, epsilon):
 @pytest.mark.parametrize("epsilon", BUDGETS)
 @pytest.mark.parametrize("neighbors", RELATIONS)
 def test_rf_e_as_published_is_not_seen_to_lose_more_than_in_ideal_numbers(neighbors, epsilon):
-    """No attack proves more than the loss that holds in ideal real numbers. This does not prove that none exists."""
+    """No attack proves more than the loss that holds in ideal real numbers. Better attacks may exist."""
     for canary in canaries("RF-E", "as_published", neighbors, epsilon):
         reasons = canary.estimator.fit(*canary.after).certificate_.reasons
         ideal = float(re.match(r"In ideal real numbers the loss would be at most ([0-9.]+);", reasons[0])[1])

@@ -43,7 +43,7 @@ def test_one_order_of_the_classes_is_enough_if_the_law_is_symmetric(mechanism, n
 
 
 def test_worst_losses_of_ten_classes_match_those_of_the_papers():
-    """With ten classes and counts up to 3, the published rule has the losses of docs/PAPERS.md; ours loses ε."""
+    """For ten classes and counts up to 3, the published rule loses what docs/PAPERS.md states; permute-and-flip, ε."""
     published = [
         worst_change(leaf_log_pmf("smooth-sensitivity", e), 10, most=3, symmetric=True).loss / e for e in (1, 2)
     ]
@@ -65,7 +65,7 @@ def test_the_worst_change_is_a_change_and_its_loss_is_attained():
 
 
 def test_first_violation_is_the_first_in_rows():
-    """The first leaf that breaks the claim has the lead that docs/PAPERS.md states; from ε = 2 on, it is empty."""
+    """The first leaf that breaks the claim has the lead of docs/PAPERS.md. From ε = 2 on, this leaf is empty."""
     for epsilon, lead in zip(EPSILONS[1:], (79, 32, 13, 3, 1, 0, 0, 0)):
         violation = first_violation(leaf_log_pmf("smooth-sensitivity", epsilon), epsilon, 2, most=90, symmetric=True)
         assert violation.before.tolist() == [[lead, 0]] and violation.after.tolist() == [[lead + 1, 0]]

@@ -14,7 +14,7 @@ from tests.audit.mutants import Mutant, mutated
 
 
 def test_the_pieces_and_the_whole_are_exact():
-    """Every part of the sampler has exactly the right probability, even if tiny, and parts are combined correctly."""
+    """Every outcome of each part has exactly the right probability, however small. Parts are combined correctly."""
     assert list(check_gaussian(whole=False)) == []
 
 
@@ -48,7 +48,7 @@ def test_mistakes_are_detected_without_a_draw(mutant):
 
 @pytest.mark.parametrize("name", ["one_trial_too_few", "kept_digits_are_drawn_again", "digits_end"])
 def test_the_check_of_the_whole_sampler_detects_coarse_mistakes(name):
-    """The check of the whole sampler detects three large mistakes. It computes probabilities to a few hundredths."""
+    """The check of the whole sampler, which knows probabilities to a few hundredths, detects three large mistakes."""
     (mutant,) = [mutant for mutant in MISTAKES if mutant.name == name]
     with mutated(mutant):
         for _, computed_law, _ in together(False):

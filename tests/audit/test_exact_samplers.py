@@ -1,8 +1,8 @@
-"""Samplers are exact, and their auditors detect ten mistakes, most of which a million draws would not show.
+"""Samplers are exact, and their auditors detect eleven mistakes, most of which a million draws would not show.
 
-A sampler reads random bits from a tape, an array of 16-bit numbers (lanes). The auditors run its source on all values
-of a lane. Only the inputs of a sampler are random, and they come from fixed seeds. So there is no tolerance and no
-false alarm.
+A sampler reads random bits from a tape, an array of 16-bit numbers (lanes). The auditors run the sampler's source on
+all values of a lane. Only the inputs of a sampler are random, and they come from fixed seeds. So there is no tolerance
+and no false alarm.
 """
 
 import inspect
@@ -128,7 +128,7 @@ def test_a_function_that_never_ends_is_refused():
 
 
 def test_a_loop_that_stops_early_is_detected(monkeypatch):
-    """The check, if it looks at three rounds, detects a kernel that accepts any proposal in its third round."""
+    """The check of three rounds detects a kernel that accepts any proposal in its third round. That of two does not."""
 
     def impatient(tape, row, counts, num, den, cap, out):
         top, at, label, rounds = counts[0].max(), 0, 0, 0
@@ -182,7 +182,7 @@ def test_a_kernel_that_differs_from_its_source_is_detected(monkeypatch):
 
 
 def test_a_tape_that_is_discarded_or_reused_is_detected(monkeypatch):
-    """The check detects two mistakes in `run_tape`: it discards the rest of a tape, or it fetches no new words."""
+    """The check detects a `run_tape` that discards the rest of a tape, or that repeats words and draws no new ones."""
     right = samplers.run_tape.__code__
     text = source_of(samplers.run_tape)
     for old, new in (

@@ -78,7 +78,7 @@ def measured(seed: int, n: int) -> tuple[Table, Table]:
 def test_certified_fits_have_no_findings_and_lose_at_most_epsilon(name, relation, sizes):
     """Certified fits have no findings.
 
-    Forests in which every answer may cost its whole charge lose exactly ε, so the replay adds up all losses.
+    Forests in which every answer may cost its whole charge lose exactly ε. So the replay misses no part of the loss.
     """
     replays = list(replay_variant(name, relation, sizes=sizes))
     assert [str(f) for r in replays for f in r.findings] == []

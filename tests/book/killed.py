@@ -2,7 +2,8 @@
 
 A step is a statement of SQLite, a call that writes a file to the disk, or a moment between booking, fitting and
 writing. The first child is killed at the first step, the second child at the second step, and so on. For each child,
-the program prints a line of JSON that states what the child left behind. It ends with the first child that survives.
+the program prints a line of JSON that states what the child left behind. The program ends after the first child that
+survives.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ HOSTILE = [
 
 
 def released(folder: Path, estimator, *, groups=None, rows_per_person=None, **parameters):
-    """Release a forest, and return its record and its file. The same unit had an earlier release at ε = 1/3."""
+    """Release a forest, and return its record and its file. The population has an earlier release at ε = 1/3."""
     model = estimator(**{"domain": DOMAIN, "n_estimators": 3, "max_depth": 2, **parameters})
     book = Book(folder / "book.sqlite")
     book.add_population(WARD, cap=5, rows_per_person=rows_per_person)
@@ -100,8 +100,8 @@ def test_the_record_of_a_pure_loss(pure):
     assert (before.epsilon, before.pure_epsilon, before.mu_squared) == (Fraction(1, 3), Fraction(1, 3), 0)
     assert (after.epsilon, after.neighbors, after.unit_column) == (Fraction(19, 12), "add-remove", None)
     assert record.sha256 == hashlib.sha256(file).hexdigest()
-    # The attacker's success follows from the entries of the ledger, which depend on a noisy number of rows. It is at
-    # most the success that ε alone allows.
+    # The attacker's success follows from the entries of the ledger, which depend on a noisy number of rows. This
+    # success is at most the one that ε alone allows.
     start = "whether a row is in the data: the guess is right with a probability of at most "
     share = float(record.loss.split(start)[1].removesuffix(" %."))
     assert 50 < share <= 77.8 and loss_sentence(Guarantee(record.epsilon)).endswith(f"{start}77.8 %.")

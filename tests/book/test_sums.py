@@ -76,7 +76,7 @@ def test_the_cap_is_reached_but_not_exceeded():
     assert capped.check(cost("0.1"), 0.0).epsilon == 1
     with pytest.raises(BookError, match=r"a loss of ε = 1\.001\. Your cap is 1, and 0\.9 is spent"):
         capped.check(cost("0.101"), 0.0)
-    with pytest.raises(BookError, match="Your cap is 1"):  # 0.9 counts twice, because another release is replace-one
+    with pytest.raises(BookError, match="Your cap is 1"):  # 0.9 counts twice: the new release is under replace-one
         capped.check(cost("0.1", REPLACE), 0.0)
     with pytest.raises(BookError, match="Your cap is 1"):
         capped.check(gaussian(1), DELTA)

@@ -1,8 +1,8 @@
 """Mistakes that all auditors once missed or detected by luck.
 
 At that time, the auditors replayed only tables with two or three classes, and with up to 40 or about 65,536 rows. Their
-`size` was close to the number of rows, their scores were typical, and few of their cells were unreadable. A review made
-these mistakes and eight others. It gave each mistake a letter, which is in a comment after the name.
+`size` was close to the number of rows, their scores were typical, and few of their cells were unreadable. A reviewer
+wrote these mistakes and eight others. The comment after a name is the letter of the mistake in that review.
 """
 
 from tests.audit.mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant

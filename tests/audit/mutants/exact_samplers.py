@@ -10,7 +10,7 @@ def sampler(name: str, why: str, function: str, old: str, new: str, forests: tup
 
 
 def uneven(n: int) -> Mutant:
-    """Return a mutant that biases uniform numbers below n by 1/65,536."""
+    """Return a mutant that makes some uniform numbers below n more likely than others, by 1/65,536."""
     why = f"Uniform numbers below {n} are not rejected: {65_536 % n} of them have a lane more than the others."
     return sampler(f"uneven_numbers_below_{n}", why, "uniform", "if low >= n or low", f"if n == {n} or low >= n or low")
 

@@ -1,4 +1,4 @@
-"""Mistakes on the way from a table to its counts: in rows, missing cells and the structure."""
+"""Mistakes in a fit: in its rows, its missing cells, the structure and seed of its trees, and its voting rule."""
 
 from tests.audit.mutants.mutation import COUNTS, EVEN, EVERY, MAJORITY, Mutant
 

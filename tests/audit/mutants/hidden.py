@@ -1,4 +1,4 @@
-"""Mistakes that leak rows through a part of a fitted estimator that is not in its file."""
+"""Mistakes that leak rows through a part of a fitted estimator, in most cases a part that is not in its file."""
 
 from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant
 

@@ -1,7 +1,7 @@
 """Eight mistakes that a competent engineer could make in certified code. Their author had not read the auditors.
 
-At first, the auditors detected four of the mistakes. The other four mistakes act only on 200,000 rows with two threads,
-on labels in a column of int8, on a table with more rows than `size`, or on an unlisted label in a part of a table.
+At first, the auditors detected four of the mistakes. Each of the other four acts in one situation: 200,000 rows with
+two threads, labels in a column of int8, a table with more rows than `size`, or an unlisted label in a part of a table.
 """
 
 from tests.audit.mutants.mutation import Mutant

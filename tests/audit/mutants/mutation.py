@@ -1,8 +1,8 @@
 """Mutants: mistakes that somebody could make in the certified code, and that an auditor should detect.
 
 Code with a mutant runs, its ledger adds up, and its certificate says "certified". But under at least one of the two
-neighbor relations, the privacy loss exceeds the loss that the certificate states. Most authors of the mutants did not
-know the auditors.
+neighbor relations, the privacy loss exceeds the loss that the certificate states. Most authors of the mutants had not
+read the auditors.
 
 `mutated` applies a mutant to all threads of this process, and restores the code afterwards.
 """
@@ -120,8 +120,8 @@ def _rewritten(mutant: Mutant, module: ModuleType, original: Any) -> Any:
 def _with_callers(original: Dispatcher, wrong: Dispatcher) -> list[tuple[Dispatcher, Dispatcher]]:
     """Return pairs of a function and its replacement: `wrong` for `original`, and a copy for each compiled caller.
 
-    A copy is compiled at its first call, after all objects are exchanged. It looks up the functions that it calls at
-    this time, so it calls their replacements.
+    A copy is compiled at its first call, after all objects are exchanged. So it calls the replacements of the
+    functions that it uses.
     """
     ours = [vars(module) for name, module in list(sys.modules.items()) if name.split(".")[0] == "dpforest"]
     kernels = {id(value): value for names in ours for value in names.values() if isinstance(value, Dispatcher)}

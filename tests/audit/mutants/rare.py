@@ -1,7 +1,7 @@
 """Mistakes that act in rare events only: extremely large noise, splits of small probability, zeros, many rows.
 
-People who had not read the auditors made the first mutant of each kind, and at that time the auditors detected none of
-them. The other mutants are the same mistakes at other places in the code.
+People who had not read the auditors wrote the first mutant of each group. At that time, the auditors detected none of
+these first mutants. The other mutants of a group make the same mistake at other places in the code.
 """
 
 from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, GREEDY, MAJORITY, MULTINOMIAL, Mutant

@@ -1,4 +1,4 @@
-"""Mistakes in the unit of privacy: a person with several rows costs more than the ledger says."""
+"""Mistakes in the unit of privacy: a person with several rows loses more than the ledger states."""
 
 from tests.audit.mutants.mutation import BOOSTED, COUNTS, EVEN, EVERY, GREEDY, MAJORITY, MULTINOMIAL, Mutant
 from tests.audit.mutants.rounds import BOOSTER
