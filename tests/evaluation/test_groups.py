@@ -32,7 +32,7 @@ def numbers(low: float, high: float, **domain) -> Feature:
 
 
 def two(*index: int) -> Groups:
-    """Return two groups of rows; each row is another person."""
+    """Return two groups of rows. Each row belongs to a different person."""
     return Groups(("a", "b"), np.array(index), np.arange(len(index)))
 
 
@@ -73,16 +73,16 @@ def test_many_releases_from_bits_have_the_rates_of_single_rows():
 
 @pytest.mark.parametrize(("accuracy", "spread"), [(0.7, 0.0), (0.97, 0.0), (0.7, 0.05)])
 def test_intervals_cover_the_mean_of_all_releases_and_persons(accuracy, spread):
-    """At most 40 of 400 intervals miss the true mean.
+    """At most 40 of 400 tables have an interval that misses the true mean.
 
-    If each interval misses with probability 5 %, the test fails by chance with P(Bin(400, 0.05) > 40) < 1e-4.
+    If a table has such an interval with probability 5 %, the test fails by chance with P(Bin(400, 0.05) > 40) < 1e-4.
     """
     rng, missed, n = np.random.default_rng(1), 0, 120
     groups, every = two(*[0] * n, *[1] * n), np.zeros(2 * n, int)
     rate = rates(every, [0, 1], 1)["accuracy"]
     for _ in range(400):
         of_release = np.clip(accuracy + spread * rng.standard_normal((20, 1)), 0, 1)
-        # Half of the random variation of a row is the same in all releases; each release adds the second half anew.
+        # Half of the random variation of a row is the same in all releases. Each release draws the other half anew.
         luck = (rng.random(2 * n) + rng.random((20, 2 * n))) / 2
         cut = np.where(of_release <= 0.5, np.sqrt(of_release / 2), 1 - np.sqrt((1 - of_release) / 2))
         table = by_group(luck < cut, rate, groups)
@@ -198,7 +198,7 @@ def test_a_column_without_a_domain_is_grouped_by_its_texts():
 
 
 def test_simulated_releases_keep_which_rows_are_right():
-    """A release stores one bit for each row, "predicted right". The bits give its accuracy, in one cell or in many."""
+    """A simulated release stores one bit for each row, "predicted right". The bits give the accuracy of the release."""
     for name in ("breast_wisconsin", "zoo"):
         data = load_dataset(name)
         split = split_table(data.domain, data.X, data.y)

@@ -82,7 +82,7 @@ def test_without_effective_noise_the_interval_is_wide():
     learned = surface(pmf)
     assert off_by(learned, 0.5) == pytest.approx(3 * (4_000**-0.5 - 8_000**-0.5), rel=1e-6)
     needed = rows_needed(learned, 0.5, float(pmf(12_000.0, 1)))
-    # More rows would reach this accuracy, but the number of rows is measured by larger ε, and no larger ε reaches it.
+    # More rows would reach this accuracy. But their number is estimated from larger ε, none of which reaches it.
     assert needed.how != "extrapolated" and needed.rows is None
 
 

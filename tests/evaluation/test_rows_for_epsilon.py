@@ -1,4 +1,4 @@
-"""Rows in exchange for ε: how many times the rows make up for a smaller ε. The number may be unknown."""
+"""Rows in exchange for ε: how many times as many rows make up for a smaller ε. This number may be unknown."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_the_number_of_times_is_that_of_the_law(power, times):
         # The tolerance covers linear interpolation between numbers of rows that differ by a factor of 2.
         assert made_up.times == pytest.approx(times, rel=0.06)
     else:
-        assert made_up.times is None or made_up.times > 15.9  # extrapolated beyond the table, by another law
+        assert made_up.times is None or made_up.times > 15.9  # beyond the table, where another law extrapolates
 
 
 def test_the_exchange_starts_where_the_smaller_epsilon_costs_accuracy():

@@ -1,7 +1,7 @@
 """The smallest sufficient ε, at which a forest reaches a wanted value in a wanted share of its releases.
 
-The answer is right for known laws. It counts as sure only after a valid test on further simulated releases (a check),
-which looks at the results several times. A margin allows for the chance in held-out rows.
+The answer is right for known laws. It counts as sure only after a valid test on further simulated releases (a check).
+A check looks at its results several times. A margin allows for the chance in held-out rows.
 """
 
 import numpy as np

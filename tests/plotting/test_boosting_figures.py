@@ -49,9 +49,9 @@ def test_contributions_are_drawn_on_the_side_of_their_class():
 
 
 def test_disjoint_parts_of_the_rows_lie_above_each_other():
-    """The blocks of two disjoint parts of the rows start at 0 and lie above each other; the larger cost counts.
+    """The blocks of two disjoint parts of the rows start at 0 and lie above each other. The larger cost counts.
 
-    Structure rows cost 4 x 1/8, and estimation rows cost 1 x 1, so the fit costs 1.
+    Structure rows cost 2 · 4 · 1/8 = 1, and estimation rows cost 1, so the fit costs 1.
     """
     ledger = Ledger(1, "add-remove")
     ledger.charge("feature", "exponential", 2, "1/8", 4, "sequential", part="structure rows")

@@ -176,7 +176,7 @@ def test_the_curve_marks_the_current_epsilon():
 
 
 def test_the_ceiling_is_the_best_without_privacy_and_every_line_has_its_name():
-    """The legend names every line; names next to lines could cover each other. The line of the forest is fainter."""
+    """The legend names every line, because names next to lines could overlap. The line of this forest is fainter."""
 
     def named(best):
         figure = plotting.accuracy_curve(*curve(), 1.0, floor_label="no", best=best)

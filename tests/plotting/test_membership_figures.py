@@ -61,7 +61,7 @@ def test_only_a_broken_claim_is_vermillion():
     kept = success_chart(LOOKS, limit=1.0, best=0.65, claimed=0.7)
     assert NOT_HELD not in all_text(kept) and PRIVATE not in all_text(kept)
     assert "claimed limit: 70 %" in all_text(kept)
-    # After 64 right guesses of 100, the interval still contains 1/2.
+    # After 64 right guesses of 100, the interval still contains the claimed limit of 60 %.
     assert NOT_HELD not in all_text(success_chart(LOOKS[:3], limit=1.0, claimed=0.6))
 
 
@@ -106,7 +106,7 @@ def test_measured_is_solid_and_extrapolated_is_dashed_and_named():
         np.testing.assert_allclose(dashed.y, more.accuracy)
         assert dashed.line.dash == "dash" and min(dashed.x) == 4_000
         assert all("extrapolated" in text for text in dashed.text)
-    assert not [t for t in figure.data if t.meta == "extrapolated 0"]  # no extrapolation is needed for this forest
+    assert not [t for t in figure.data if t.meta == "extrapolated 0"]  # no extrapolation is needed at this ε
     marks = [trace(figure, f"needed {i}") for i in range(3)]
     np.testing.assert_allclose([mark.x[0] for mark in marks], [4_000, 8_000, 20_000], rtol=0.005)
     assert {mark.y[0] for mark in marks} == {target}

@@ -79,7 +79,7 @@ def test_as_published_shows_the_claim_and_that_nothing_is_proved(nominal, shown)
 
 
 def test_nothing_finite_is_promised_without_certification():
-    """An uncertified object cannot state a finite loss, and a file that states one is read as infinite."""
+    """A certificate that does not certify cannot state a finite loss. A finite loss in its file is read as infinite."""
     data = certify(closed_ledger(), mechanism="m", reasons=["r"]).to_dict()
     assert Certificate.from_dict({**data, "true_epsilon": 0.3}).true_epsilon == math.inf
     with pytest.raises(ValueError, match="must not state a finite loss"):

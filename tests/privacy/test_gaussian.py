@@ -216,7 +216,7 @@ def test_a_border_is_followed_to_the_last_digit():
 
 
 def test_integer_shifts_move_the_result_and_noise_grows_with_sigma():
-    """The same words draw the same Z, so integer shifts move the result by themselves, and |noise| grows with sigma."""
+    """The same words draw the same Z. So an integer shift moves the result exactly, and |noise| grows with sigma."""
     values = np.random.default_rng(2).integers(-(2**61), 2**61, (40, 5))
     noise = draw_rounded_gaussian(np.zeros_like(values), Fraction(77, 5), FixedWords())
     np.testing.assert_array_equal(draw_rounded_gaussian(values, Fraction(77, 5), FixedWords()), values + noise)

@@ -318,7 +318,7 @@ def test_noisy_counts_lose_epsilon_and_their_labels_no_more(relation, negative):
 
 
 def test_enumeration_reproduces_the_table_and_catches_the_published_rule():
-    """An enumeration of two classes and counts up to 40 has the losses of docs/PAPERS.md, also as published."""
+    """Losses by enumeration, for two classes and counts up to 40, match docs/PAPERS.md, also for the published rule."""
     table = {
         ("smooth-sensitivity", 1): "0.253 0.265 2.72 330 1.6e8 2.0e17 1.8e35 5.3e88 5.8e177",
         ("smooth-sensitivity-clamped", 1): "0.253 0.265 2.72 44.7 29.2 22.7 21.3 9.86 4.93",
@@ -338,7 +338,7 @@ def test_enumeration_reproduces_the_table_and_catches_the_published_rule():
 
 
 def test_rates_twice_as_high_would_be_caught():
-    """The enumeration detects rates that are twice as high as allowed, which some papers and libraries have."""
+    """The enumeration detects rates that are twice as high as allowed. Some papers and libraries use such rates."""
     assert worst("permute-and-flip", 1.0, 2, 40, "replace-one") == pytest.approx(2)
     assert worst("exponential", 1.0, 3, 14, "replace-one") > 1.9
     # Probabilities proportional to exp(ε u), with the 0/1 score u, cost ε if a row is replaced within its leaf, but

@@ -216,7 +216,7 @@ def test_reasons_state_the_proved_loss_and_the_claim():
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.fractions(Fraction(1, 1000), 100), st.integers(1, 1000), st.sampled_from(["add-remove", "replace-one"]))
 def test_ideal_figures_are_never_too_small(epsilon, n_trees, neighbors):
-    """The certificate marks the loss for ideal real numbers, and this loss is at least the sum over all leaves."""
+    """The certificate marks the loss for ideal real numbers, and this loss is at least the sum over all trees."""
     why = reasons_for("continuous-laplace", "shared", neighbors, n_trees, epsilon, share=n_trees)[1]
     ideal = re.fullmatch(
         r"In ideal real numbers the loss would be at most ([^,;]*)(, not ε = \S+)?; for the floating point that is "

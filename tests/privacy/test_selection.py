@@ -278,7 +278,7 @@ def test_no_budget_and_no_table_is_too_large_for_exact_draws():
         coarse, width = coarsened(np.array([[0, -spread, -spread // 2]]), s)
         for each in (Fraction(1, 10**4) / 15_000, Fraction(1, 10**4), Fraction(1, 97), Fraction(1), Fraction(10**4)):
             rate = rate_of(each, width)
-            # This is wider than `draw_choices` requires: it covers 50 classes, rounding, and normalized scores.
+            # This limit is stricter than that of `draw_choices`: it allows for 50 classes, rounding, and normalization.
             assert 4 * spread * max(rate.numerator, 1) // 2 ** max(0, s.bit_length() - 13) < 2**63
             assert 0 <= draw_choices(coarse, allowed, rate, FixedWords())[0] <= 2
 

@@ -249,7 +249,7 @@ def test_curves_hold_at_the_least_and_the_largest_losses():
 
 @pytest.mark.parametrize("epsilon, trees", [(1, 10), (4, 10), (4, 40)])
 def test_attacks_on_real_draws_reach_the_curve_and_do_not_beat_it(epsilon, trees):
-    """The best test of a noisy count, whether the true count is 0 or 1, reaches the curve, but does not exceed it.
+    """The best test of whether the true counts are 0 or 1 reaches the curve, but does not exceed it.
 
     Each comparison fails by chance once in 10^7 runs.
     """

@@ -116,6 +116,7 @@ def test_a_figure_for_a_paper_has_no_marks_of_the_page():
     assert "this forest, with noise" in printed and '"Accuracy"' in printed
 
 
+@pytest.mark.slow
 @WITH_A_BROWSER
 def test_a_figure_becomes_svg_and_pdf_and_leaves_no_files(monkeypatch):
     # Other tests draw as well, so this test uses a separate folder. Its name is short, as Chromium's sockets require.

@@ -151,6 +151,7 @@ def test_the_tab_more_data_starts_from_the_releases_of_the_other_pages():
     assert accuracy == gathered([finished_sweep(table, settings)]).pieces.query("epsilon == @EPSILON").accuracy.item()
 
 
+@pytest.mark.slow
 def test_explore_opens_the_shape_that_choose_shows():
     """Explore takes over depth and number of trees from Choose ε, even if other numbers were set on Explore before."""
     page = visit(**ADDRESS, forest=KIND, eps="1", depth="2", trees="5", by_rule="false")

@@ -159,7 +159,8 @@ class BoostSpec:
         """Charge all queries of the trees in advance (docs/PRIVACY.md). Return their budgets, by kind of query.
 
         The costs of these queries and of the preparation sum to epsilon. All levels and trees read the same rows, so
-        their costs add up. The nodes of a level have disjoint rows, so a level costs no more than one node.
+        their costs add up. A level costs no more than one node: its nodes have disjoint rows. With a unit of privacy,
+        `split_sensitivity` covers all nodes of a level.
         """
         epsilon *= self.preparation.left
         each, n_levels = epsilon / ledger.rows / self.n_scores / self.n_trees, self.n_trees * self.n_scores * self.depth
