@@ -1,4 +1,4 @@
-"""Tests of the comparators, forests with which papers compare theirs: they draw by their laws, and they learn.
+"""Tests of the comparators, the forests that papers compare with a new forest: they draw by their laws, and learn.
 
 Chi-square tests have fixed seeds. With random seeds, each test would fail by chance with probability 1e-6.
 """
@@ -163,7 +163,7 @@ def test_breimans_forest_equals_that_of_scikit_learn_on_numbers(table):
     theirs = RandomForestClassifier(10, max_features="sqrt", min_samples_leaf=5, random_state=7)
     codes = numbers.encode(X[["x", "z"]])
     assert np.array_equal(ours.votes(X[["x", "z"]]), theirs.fit(codes, y).predict_proba(codes))
-    assert min(tree.tree_.n_node_samples.min() for tree in theirs.estimators_) >= 5  # counts different rows
+    assert min(tree.tree_.n_node_samples.min() for tree in theirs.estimators_) >= 5  # counts distinct rows
 
 
 @pytest.mark.parametrize(("p_feature", "p_cut"), [(0.2, 0.3), (0.05, 0.05)])

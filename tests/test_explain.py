@@ -98,7 +98,7 @@ def test_attributes_that_matter_only_together_have_importance_and_parts():
 
 
 def test_an_effect_is_the_mean_over_all_answers_to_other_tests():
-    """The effect of an attribute is a mean over all answers to other tests. Without a test, it has no effect."""
+    """The effect of an attribute is a mean over all answers to other tests. An untested attribute has no effect."""
     model, _ = booster(2, epsilon=5, n_estimators=6, max_depth=3)
     added = AddedScores.of(model.released_)
     trees, codes = added.trees, np.array([1, 30_000, 65_535])

@@ -234,7 +234,7 @@ def test_the_m_alpha_loss_is_proper_and_its_least_risk_is_the_bayes_risk(alpha, 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_an_even_guess_counts_as_half_an_error(alpha):
     assert partial_loss(alpha, 1, 0.5) == partial_loss(alpha, -1, 0.5) == 1
-    # In Definition 6, stating 1/2 is an error for each of the two classes. It would cost 2 - alpha, but L(1/2) is 1.
+    # In Definition 6, stating 1/2 is an error for both classes. So stating 1/2 would cost 2 - alpha, but L(1/2) is 1.
     above = np.nextafter(0.5, 1)
     assert (partial_loss(alpha, 1, above) + partial_loss(alpha, -1, above)) / 2 == pytest.approx(1, rel=1e-12)
 

@@ -85,7 +85,7 @@ def test_the_papers_rule_discards_half_of_the_large_pure_leaves():
     q = np.exp(-1 / 20)
     wrong = {rule: int((voting.leaf_votes(voting.leaf_shares(noisy, rule, 5)) == 1).sum()) for rule in RULES}
     assert wrong["clamp"] == 0
-    # With probability q / (1 + q), the second count is negative, so it is discarded, and the vote is a fair draw.
+    # With probability q / (1 + q), the second count is negative. Then the leaf is discarded, and its vote is random.
     assert stats.binomtest(wrong["paper"], len(counts), q / (1 + q) / 2).pvalue > FALSE_ALARM
 
 
@@ -171,8 +171,8 @@ ALPHAS = (1e-6, 0.01, 0.1, 0.5, 1.0)
 def test_shares_of_scores_are_shares_and_the_largest_is_that_of_the_class_predicted(alpha, n_classes, size):
     """Shares that are computed from additive scores lie in [0, 1], and the predicted class has the largest share.
 
-    The link function is 1/2 for small scores, and rounds to 0 for large scores. In these cases, too, no share may be
-    negative.
+    The inverse link is 1/2 for scores near 0, and rounds to 0 for very negative scores. In these cases, too, no share
+    may be negative.
     """
     scores = np.random.default_rng(0).normal(size=(500, n_classes)) * size
     if n_classes == 2:

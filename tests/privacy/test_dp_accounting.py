@@ -47,7 +47,7 @@ def test_delta_equals_that_of_other_accountants(sigma, times, epsilon):
 
 
 def ledger_of(neighbors: str, *entries: tuple[str, int]) -> Ledger:
-    """Return a closed ledger. An entry states the cost of one answer for one row, and a number of answers in sequence."""
+    """Return a closed ledger. An entry has the cost of one answer for one row, and a number of answers in sequence."""
     total = sum(Fraction(each) * times for each, times in entries) * (1 if neighbors == "add-remove" else 2)
     ledger = Ledger(total, neighbors)
     for each, times in entries:

@@ -3,9 +3,9 @@
 Both libraries draw from the entropy of the system, so a correct sampler fails sometimes. There are 15 comparisons. Each
 is a chi-square test of two samples, in cells where at least 200 draws are expected, and fails at p < 1e-9. So the whole
 file fails by chance once in 60 million runs. The law of the statistic is only approximately a chi-square law. Even with
-a wide margin for this error, the file fails by chance less than once in a million runs. Each comparison must also detect
-a wrong parameter: noise with a scale that is 10 % too small, or labels at a rate that is 20 % too high. The probability
-that a comparison misses a wrong parameter is below 10^-14.
+a wide margin for this error, the file fails by chance less than once in a million runs. Each comparison must also
+detect a wrong parameter: noise with a scale that is 10 % too small, or labels at a rate that is 20 % too high. The
+probability that a comparison misses a wrong parameter is below 10^-14.
 
 In OpenDP, `scale` is 1/rate, and Laplace noise on integers is discrete. OpenDP's noisy maximum takes scores in the L∞
 metric. With exponential noise (`max_divergence`), it is permute-and-flip. With Gumbel noise

@@ -242,7 +242,7 @@ def test_labels_read_from_noisy_counts_follow_their_law():
 
 
 def test_results_do_not_depend_on_where_the_tape_ends(monkeypatch):
-    """If a tape ends within a row, the row's lanes are read again, not redrawn. So short tapes give the same results."""
+    """If a tape ends within a row, the row's lanes are read again, not redrawn. So short tapes change no result."""
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 30, (120, 3))
 

@@ -1,4 +1,4 @@
-"""Trade-off curves of ledgers: golden values, exact sums in 60 digits, other accountants, and attacks on real draws."""
+"""Trade-off curves of ledgers: golden values, exact sums in 60 digits, simpler bounds, and attacks on real draws."""
 
 import math
 from decimal import Decimal, localcontext

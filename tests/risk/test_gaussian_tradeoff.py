@@ -62,7 +62,7 @@ def test_the_curve_allows_no_more_hits_than_each_of_its_epsilons(mu):
 
 
 def test_a_belief_exceeds_its_bound_at_most_at_the_failure_rate():
-    """On the worst pair of laws, the exact share of releases in which a belief exceeds its bound is as stated."""
+    """On the worst pair of laws, a belief exceeds its bound in at most the stated share of releases."""
     game, failure = DistinguishingGame(gaussian(0.5)), 1e-4
     weaker = DistinguishingGame(Guarantee(game.guarantee.epsilon, 1e-6))
     low, high = game.posterior(0.5, failure=failure)

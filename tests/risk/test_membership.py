@@ -226,7 +226,7 @@ CASES = {
 def test_guesses_are_right_as_often_as_in_the_formula(name, neighbors):
     record = record_of(CASES[name].set_params(neighbors=neighbors), [2, 2, 1, 0, 2, 1, 2], n_classes=3, row=4)
     look = last_estimate(record)
-    # The tolerance covers the formula, which is accurate to 0.003.
+    # The tolerance covers the error of the formula, which is at most 0.003.
     exact = best_success(record)
     assert binom.sf(look.right - 1, look.trials, min(exact + 0.003, 1)) > ALARM
     assert binom.cdf(look.right, look.trials, max(exact - 0.003, 0)) > ALARM

@@ -10,7 +10,7 @@ from dpforest.simulation.sweep import simulation_for
 
 @dataclass
 class Figures:
-    """Metrics of shape (repeats, ε), and ceilings of shape (repeats,), the metrics of the forest without noise."""
+    """Metrics of shape (repeats, ε). The ceilings, of shape (repeats,), are metrics of the forest without noise."""
 
     accuracy: np.ndarray
     balanced: np.ndarray

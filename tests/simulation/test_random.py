@@ -301,7 +301,7 @@ def test_an_empty_leaf_has_no_flip_rate_and_a_tie_flips_to_third_classes_only(nu
 
 
 def test_redrawn_noise_flips_as_many_leaves_as_their_rates_predict(nursery):
-    """Redrawn noise flips as many leaves as their rates predict. By `Z`, chance fails the test at most once in 10^6."""
+    """Redrawn noise flips as many leaves as their rates predict. The limit `Z` makes one false alarm in 10^6 runs."""
     view = viewed(VIEWED["permute-and-flip"][0], nursery, 1.0)
     full, n_draws = view.nodes(0).flip[view.nodes(0).trees.leaf_nodes], 400
     rates = full[np.isfinite(full)]
@@ -387,7 +387,7 @@ def test_a_table_too_small_to_stratify_is_still_split(labels):
 
 
 def test_a_split_reads_rows_as_a_fit_does():
-    """A split omits the same rows as a fit, and gives the remaining rows the same codes, so figures fit the release."""
+    """A split omits the same rows as a fit, and codes the other rows equally. So its metrics describe the release."""
     domain = public_domain(None, 3)
     X = pd.DataFrame({"f0": [0.1, np.nan, np.inf, 0.4, 7.0, 0.6], "f1": ["c1", "c9", None, "c0", "c2", "c1"]})
     y = [0, 1, None, 1, 5, 0]

@@ -111,8 +111,8 @@ def test_depth_of_jagannathan_and_others(m, b, n, depth):
 def grown(leaves: np.ndarray, edge: float, rng) -> np.ndarray:
     """Split every leaf by a random test with at least this edge.
 
-    `leaves` holds the weights of the two classes in each leaf. The edge of a test is the difference between the shares
-    of the two classes that it sends to one side.
+    `leaves` holds the weights of the two classes in each leaf. A test sends a share of each class to one side. The edge
+    of the test is the difference between the two shares.
     """
     gap = np.maximum(edge, rng.random(len(leaves)) ** 3)
     low = rng.uniform(0, 1 - gap)
@@ -272,7 +272,7 @@ def test_efficiency_falls_on_the_way_down_the_tree():
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0])
 def test_trees_that_gain_nothing_more_misclassify_few_rows(alpha):
-    """The bound holds for any number of trees, because at most twice the mean weight of the rows is misclassified."""
+    """The bound holds for any number of trees: the misclassified share is at most twice the mean weight of all rows."""
     rng, loss = np.random.default_rng(6), m_alpha(alpha)
     for _ in range(300):
         margins = rng.normal(rng.normal(), 3 * rng.random(), 40)

@@ -85,7 +85,7 @@ def test_the_number_of_trees_is_the_integer_with_the_least_loss(n, best):
 
 
 def test_the_best_number_of_trees_grows_even_if_its_loss_is_too_small_for_a_float():
-    """The best number of trees is nearly the square root of 200 times the rate, where the two exponents are equal."""
+    """The best number of trees is near the number at which the two exponents of the loss are equal."""
     for n in (1e26, 1e28):
         trees = direct_bound(0.1, n, 1, 1.0).trees
         assert trees == pytest.approx(math.sqrt(200 * math.sqrt(n) / 19_200), rel=0.05)

@@ -43,9 +43,9 @@ def as_table(forest: ReleasedForest, rows: list) -> pd.DataFrame:
 
 
 def assert_predicts(forest: ReleasedForest, then: dict) -> None:
-    """Check that a forest predicts the recorded leaves and classes, and shares up to the last bits.
+    """Check that a forest predicts the recorded leaves, classes and shares.
 
-    Logarithms differ between machines in the last bits.
+    The shares may differ in the last bits, because logarithms do so between machines.
     """
     X = as_table(forest, then["rows"])
     assert forest.apply(X).tolist() == then["leaves"]
@@ -298,11 +298,11 @@ def test_a_domain_that_is_too_large_altogether_is_refused():
 def test_the_largest_forests_are_below_the_limit_of_the_page():
     """The largest allowed forests are smaller than the upload limit of the page.
 
-    The test multiplies the bytes of a node by the limit of nodes, and the bytes of a leaf with the largest possible
-    noise by the limit of leaves.
+    The test multiplies the bytes of an inner node by the limit of leaves. It multiplies the bytes of a count with the
+    largest possible noise, or of a leaf value, by the limit of these numbers.
     """
     rng = np.random.default_rng(0)
-    scale = 1_000 * 2 / limits.EPSILON_MIN  # 1,000 trees share the rows, under replace-one
+    scale = 1_000 * 2 / limits.EPSILON_MIN  # each of 1,000 trees counts every row, under replace-one
     n = 200_000
     noise = np.rint(rng.laplace(0, scale, n)).astype(np.int64)
     for_count = len(packed_arrays.pack(noise)["data"]) / n

@@ -30,7 +30,7 @@ KINDS = st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=1, max_size=4
 def any_test(seed: int, *, skip: float, stubborn: bool = False):
     """Return a chooser that draws a random test for each node, and a list of its inputs.
 
-    If `stubborn`, the chooser may draw tests that are decided, because all rows of the node have the same answer.
+    If `stubborn`, the chooser may also draw decided tests, to which all possible rows of the node give one answer.
     """
     shown = []
 

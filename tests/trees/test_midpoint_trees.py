@@ -83,7 +83,7 @@ def cuts_of(values: list[int], categorical: bool) -> list[int]:
 def one_tree(
     codes, y, *, n_classes, categorical, taken, key, min_leaf, temperatures, impurity, stopping, purity_stop, max_depth
 ):
-    """Grow the tree of `midpoint_kernels.grow_midpoint_tree` plainly: nodes are sets of rows, and cuts count rows."""
+    """Grow the tree of `midpoint_kernels.grow_midpoint_tree` plainly: each cut counts the rows of its node anew."""
 
     def rows_of(rows):
         return np.bincount(y[rows], minlength=n_classes)
@@ -292,7 +292,7 @@ def assert_drawn_by_their_law(domain, codes, y, structures, candidates_of, tempe
     assert len(split) > 0.8 * n_trees
     for t in range(n_trees):
         candidates = candidates_of[t]
-        # If a cut leaves a child empty, the root becomes a leaf. So the expected law includes only cuts that do not.
+        # If a cut leaves a child empty, the root becomes a leaf. So the expected law excludes such cuts.
         estimation = codes[~structures[t]]
         shares = pmf([decreases.max() for _, decreases in candidates], temperature)
         kept = []

@@ -148,7 +148,7 @@ def test_growth_ends_as_soon_as_there_are_too_many_leaves():
     with pytest.raises(ValueError, match="3 trees of depth 4 would have 48 leaves, more than the 47 .*take fewer"):
         grow_random_trees(numeric, n_trees=3, depth=4, seed=0, most_leaves=47)
     with pytest.raises(ValueError, match="1,000,000,000 trees of depth 9 have more leaves than the 1,000 "):
-        grow_random_trees(wide, n_trees=10**9, depth=9, seed=0, most_leaves=1_000)  # otherwise it would never end
+        grow_random_trees(wide, n_trees=10**9, depth=9, seed=0, most_leaves=1_000)  # without the limit, it never ends
 
 
 def test_trees_on_categorical_attributes_end_when_all_are_tested():

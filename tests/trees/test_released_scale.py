@@ -51,7 +51,7 @@ def a_scale(seed: int, n_numeric: int) -> ReleasedScale:
 
 
 def test_the_scale_matches_golden_values():
-    """The scale matches stored values for two levels of histograms. The third level has zero counts, so it is even."""
+    """The scale matches stored values for two levels of histograms. The third level, without counts, splits evenly."""
     rows = [[120, -7, 33, 4], [90, 31, 0, -5], [0, 3, -9, 2], [30, -2, 1, 6], [1, 0, 2, -1]]
     borders = released_cdf(rows + [[0] * 4] * 16, Fraction(20))
     assert borders[::4] == GOLDEN
@@ -74,7 +74,7 @@ def test_the_cumulative_scale_rises_from_zero_to_one(rows, noise_scale):
 
 
 def test_without_signal_the_scale_is_the_public_one():
-    """The released scale equals the public scale if all counts are equal, or if counts are small against the prior."""
+    """The released scale equals the public scale if all counts are 0, and almost equals it if noise is much larger."""
     assert released_cdf([[0] * 4] * 21, Fraction(1, 3)) == PUBLIC.tolist()
     far = released_cdf([[3, 0, 5, 1]] * 21, Fraction(10**9))
     assert np.abs(np.array(far) - PUBLIC).max() < TOP * 1e-7

@@ -140,7 +140,7 @@ def test_scores_of_every_candidate_match_a_count_of_rows(criterion, n_classes):
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("n, most", [(2, 1), (2, 9), (3, 5), (6, 7), (9, 4), (2, 20)])
 def test_one_row_changes_m_alpha_potentials_over_all_tables_by_at_most_the_bound(alpha, n, most):
-    """For all children of n - 1 rows with weights up to `most`, one more row changes a potential by at most a bound."""
+    """One more row changes the potential of any child of n - 1 rows, with weights up to `most`, by at most a bound."""
     s = sensitivity("m-alpha", n, alpha=alpha, weight=most)
     before = tables(2, (n - 1) * most)
     p = potential(before, "m-alpha", alpha)
@@ -162,7 +162,7 @@ SIZES = [(2, 60), (3, 20), (4, 11), (6, 6)]  # classes, rows
 @pytest.mark.parametrize("n_classes, most", SIZES)
 @pytest.mark.parametrize("criterion", COUNTED)
 def test_one_row_changes_counted_criteria_over_all_tables_within_one_interval(criterion, n_classes, most):
-    """The change of a potential by one more row lies in the same interval for all tables, and so for scores."""
+    """For all tables, the change of a potential by one more row lies in one interval. So does the change of a score."""
     before = tables(n_classes, most - 1)
     p = potential(before, criterion)
     changes = np.array([potential(before + row, criterion) - p for row in np.eye(n_classes, dtype=int)])
