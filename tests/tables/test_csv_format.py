@@ -54,7 +54,7 @@ def test_a_format_is_exact_as_json(written):
 def test_the_sentence_of_an_earlier_version_is_read_as_the_format(written, before, after):
     """A sentence in which an earlier version stated the format becomes the format.
 
-    If the text has other words, too, it also stays text.
+    A text with other words stays text, but its format is still recognized.
     """
     assert format_in_old_words(str(written)) == written
     old = {**domain("").to_dict(), "reading": str(written)}

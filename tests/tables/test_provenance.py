@@ -22,7 +22,8 @@ from dpforest.models.data_dependent import DataDependentClassifier
 
 FIXED, SETTING, PAID = "the format", "the settings", "the ledger"
 STRUCTURE = "the settings and the schema, or the ledger where splits look at rows or at a scale that was released"
-# Origin of each field of a file. For a part of the schema, this is the field that names its source ("" is `source`).
+# Origin of each field of a file. For a part of the schema, this is the field that names its source. If that field is
+# empty, `source` names it.
 ORIGINS = {
     r"format|version": FIXED,
     r"about/n_rows": "the settings, or the ledger where it was bought",

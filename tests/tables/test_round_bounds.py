@@ -1,4 +1,4 @@
-"""Rounder bounds are round numbers, and contain the range of the rows. Other tests: bounds that equal this range."""
+"""Rounder bounds are round numbers, and contain the range of the rows. Bounds that equal a cell are reported."""
 
 import math
 from decimal import Decimal

@@ -59,7 +59,7 @@ def values_in(draw, ranged: Feature):
 
 @given(st.data(), ranges())
 def test_kernel_and_formula_agree_rise_and_have_an_inverse(data, ranged):
-    """Kernel and formula give the same code, which rises with x, and x lies between the thresholds around its code."""
+    """Kernel and formula give the same code. Codes rise with x, and x lies between the thresholds around its code."""
     values = sorted([ranged.low, ranged.high, *(data.draw(values_in(ranged)) for _ in range(5))])
     coded = codes(ranged, values)
     assert coded == [ranged.code(v) for v in values] == sorted(coded)

@@ -73,7 +73,7 @@ def test_identifiers_are_compared_as_texts(identifiers, index):
 
 
 def test_persons_with_one_text_weigh_as_one():
-    """Two persons with the same text count as one: they share its weight and its limit, as docs/PRIVACY.md states."""
+    """Two persons with the same text share the weight and the limit of one person, as docs/PRIVACY.md states."""
     index, weight, n_units = persons_of(np.array([10**5_000, 10**5_001, 10**5_001, "x"], object))
     assert (index, weight, n_units) == ([0, 0, 0, 1], [341, 341, 341, 1024], 2)
     many = persons_of(["a"] * 200 + ["a\0"] * 200)
