@@ -40,9 +40,9 @@ def lower_bound(
     """Return a lower bound on ε at δ from the frequencies of an event on two tables.
 
     Each event yields four bounds: either table can be the one on which the event is more likely, and the complement of
-    the event yields bounds in the same way. The function returns the largest of these four bounds. They follow from a
-    confidence interval of the event's probability on each table (Clopper and Pearson 1934). Each end of an interval is
-    wrong with a probability of at most alpha / (4 n_events). An event has four ends, so all bounds of all events hold
+    the event yields bounds in the same way. The function returns the largest of these four bounds. The bounds follow
+    from a confidence interval of the event's probability on each table (Clopper and Pearson 1934). Each end of an
+    interval is wrong with a probability of at most alpha / (4 n_events). The two intervals have four ends, so all bounds of all events hold
     at once with confidence 1 - alpha.
 
     Parameters
@@ -79,7 +79,7 @@ def lower_bound(
 
 
 class Score:
-    """Log-likelihood ratio of the two tables given all statistics, computed as if the statistics were independent."""
+    """Log-likelihood ratio of a fit: the second table against the first, as if all statistics were independent."""
 
     def __init__(self, before: pd.DataFrame, after: pd.DataFrame) -> None:
         both = pd.concat([before, after]).fillna(ABSENT)

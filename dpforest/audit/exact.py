@@ -43,7 +43,7 @@ class Change:
 
     @property
     def outputs(self) -> tuple[int, ...]:
-        """Return, for each leaf, the output with the largest ratio of probabilities, in the direction of `loss`."""
+        """Return, for each leaf, the output whose probabilities before and after the change yield `loss`."""
         ratio, sign = self._ratio(), self._sign()
         return tuple(int(i) for i in (sign * ratio).argmax(axis=1))
 
@@ -218,7 +218,7 @@ def delta_curve(
 ) -> np.ndarray:
     """Return for each ε the least δ for which a law is (ε, δ)-private on the enumerated leaves.
 
-    Parameters other than `epsilons`, an array (n,) of numbers of at least 0, are as for `worst_change`.
+    `epsilons` is an array (n,) of numbers of at least 0. The other parameters are as for `worst_change`.
 
     Returns
     -------

@@ -40,7 +40,7 @@ class LeafPair:
     Parameters
     ----------
     mechanism : str
-        Name of the rule in `dpforest.privacy.laws`.
+        Name of the rule in `dpforest.privacy.mechanisms`.
     epsilon : float
         Claimed ε.
     neighbors : {"add-remove", "replace-one"}

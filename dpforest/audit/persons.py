@@ -133,7 +133,7 @@ def _worst_labels(mechanism: str, n_classes: int, rate: float) -> float:
 
 
 def _scales(rng: np.random.Generator, n_cases: int) -> Iterator[str]:
-    """Check that what a person adds to the histograms of the scale has a bounded sum and a bounded L2 norm."""
+    """Check that the counts of one person in the histograms of the scale have a bounded sum and a bounded L2 norm."""
     for _ in range(n_cases):
         r = int(rng.choice([1, 2, 7, 256]))
         codes = rng.integers(0, 65_536, (r, _N_TESTS)).astype(np.uint16)

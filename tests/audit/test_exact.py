@@ -43,7 +43,7 @@ def test_one_order_of_the_classes_is_enough_if_the_law_is_symmetric(mechanism, n
 
 
 def test_worst_losses_of_ten_classes_match_those_of_the_papers():
-    """For ten classes and counts up to 3, the published rule loses what docs/PAPERS.md states; permute-and-flip, ε."""
+    """With ten classes, the published rule loses what docs/PAPERS.md states, and permute-and-flip loses ε."""
     published = [
         worst_change(leaf_log_pmf("smooth-sensitivity", e), 10, most=3, symmetric=True).loss / e for e in (1, 2)
     ]

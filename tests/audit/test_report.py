@@ -80,7 +80,7 @@ def test_the_fingerprint_covers_every_module_that_an_estimator_or_an_attack_impo
 
 
 def test_one_row_of_the_table_and_its_page(tmp_path):
-    """400 fits of RF-E give the verdict "holds". The bound of a sound forest is rarely (below 1e-6) above ε."""
+    """400 fits of RF-E give the verdict "holds". The bound of the attack exceeds ε with a probability below 1e-6."""
     row = audit("RF-E", "certified", "replace-one", 1.0, trials=400)
     assert row.verdict == "holds" and row.how == "enumerated" and 0.9 < row.computed <= 1 + 1e-9 and row.bound <= 1
     for faulty in (

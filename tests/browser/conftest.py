@@ -86,17 +86,23 @@ def watch(server: Server) -> Iterator[Watch]:
 
 
 @pytest.fixture
-def page_of(watch: Watch) -> Callable[[BrowserContext], Page]:
-    """Return a function that returns a watched page in a window. Pages are reused, because they have loaded the app."""
+def page_of(watch: Watch) -> Iterator[Callable[[BrowserContext], Page]]:
+    """Yield a function that returns a watched page in a window. Pages are reused, because they have loaded the app."""
     taken: list[Page] = []
+    sizes: list[Any] = []
 
     def page_of(context: BrowserContext) -> Page:
         free = [page for page in context.pages if page not in taken]
         taken.append(free[0] if free else context.new_page())
         taken[-1].bring_to_front()  # a page in the background draws nothing and receives no keys
+        sizes.append(taken[-1].viewport_size)
         return watch.over(taken[-1])
 
-    return page_of
+    yield page_of
+    for page, size in zip(taken, sizes, strict=True):
+        page.set_viewport_size(size)
+        if page.url.startswith("http"):  # a page that was narrow stores that its sidebar is closed
+            page.evaluate("localStorage.clear()")
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def test_attack_closes_in_on_the_truth_from_below(rule, epsilon, n_classes, neig
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_the_counted_event_is_the_one_that_gives_the_bound(epsilon):
     pair = first_pair("permute-and-flip", epsilon, 2, "add-remove")
-    # Another event is also frequent in releases of table A. Its wrong choice may show in some runs only.
+    # Another event is also frequent in releases of table A. An attack that chose it would fail only in some runs.
     for _ in range(5):
         *_, (_, look) = attack_leaf(pair, SecretSource(), seconds=np.inf, most=20_000)
         assert look.event == (pair.change.outputs,)

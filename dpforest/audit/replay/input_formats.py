@@ -100,7 +100,7 @@ def counts_of_two_parts(cut: int) -> InputFormat:
 
 
 def _parts(X: pd.DataFrame, y: np.ndarray) -> Iterator[Table]:
-    """Return an iterator over three parts. One more row at the end of the table rarely changes where the parts end."""
+    """Return an iterator over three parts. One more row at the end of the table rarely changes the first two parts."""
     most = 2 ** max((len(y) - 2).bit_length() - 1, 0)
     cuts = (0, most // 2, most, len(y))
     return ((X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:]))

@@ -22,7 +22,7 @@ from dpforest.audit.replay.variants import divides_rows
 from dpforest.models.base import ForestClassifier
 
 SAMPLE: Final = 4  # number of cases of each theme and forest in an ordinary run
-_ATTEMPTS: Final = 20  # largest number of random settings to try until a fit accepts them
+_ATTEMPTS: Final = 20  # largest number of draws of random settings until a fit accepts them
 
 
 def replay_random(theme: str, kind: type[ForestClassifier], seeds: Iterable[int]) -> Iterator[tuple[str, Replay]]:
