@@ -86,7 +86,8 @@ def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) 
         explore.slider("Depth").press("ArrowRight")
     with explore.refigured():
         explore.slider("Privacy budget ε").press("End")
-    explore.confirm(clinic.SOURCE)
+    *measured, _ = explore.figures()
+    explore.confirm(clinic.SOURCE)  # replaces bounds that were read from the rows, so the figures change
     link, address = explore.link(), explore.page.url
 
     digests = [h(clinic.csv()).hexdigest()[:8] for h in (hashlib.sha256, hashlib.md5, hashlib.sha1)]
@@ -103,7 +104,7 @@ def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) 
     friend.upload("the same file.csv", clinic.csv())
     chart_ready(friend.page)
     assert friend.value("Depth") == explore.value("Depth")
-    *measured, meaning = explore.figures()
+    meaning = explore.figures()[-1]
     *theirs, would_mean = friend.figures()
     assert theirs == measured and would_mean.value == meaning.value
     assert (meaning.label, would_mean.label) == ("What ε = 10 means", "What ε = 10 would mean")

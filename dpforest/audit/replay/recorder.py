@@ -1,8 +1,8 @@
 """Record a fit: every question to private rows, every step from one line of code to the next, and all results.
 
 A question is one access to private rows: a call of a sampler. The recorder replaces the answers of the samplers
-themselves, not of the modules `release` and `selection` that call them, so it sees the rates and inputs that the
-samplers use. A second run of the fit, on a neighboring table, gets the recorded answers. The recorder stores the tree
+themselves, not of the modules `release` and `selection` that call the samplers. So the recorder sees the rates and
+inputs that the samplers use. A second run of the fit, on a neighboring table, gets the recorded answers. The recorder stores the tree
 of each row under the id of the row, because the neighboring table may have the row at another position.
 
 The recorder replaces functions of `dpforest/privacy/` from outside, only in the threads of a fit, and for one fit at a

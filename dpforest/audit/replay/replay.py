@@ -37,8 +37,8 @@ class Replay:
     findings : tuple of Finding
         Mistakes; empty for a correct fit.
     loss : float
-        Privacy loss of the pair of tables, in the direction with the larger loss: the sum over all questions of the
-        largest log-ratio of an answer; for Gaussian noise, the total μ.
+        Privacy loss of the pair of tables: the sum over all questions of the largest log-ratio of an answer, or the
+        total μ for Gaussian noise. It is computed in both directions, and the larger loss counts.
     n_questions : int
         Number of accesses to private rows in the first fit.
     """

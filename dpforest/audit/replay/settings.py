@@ -67,7 +67,8 @@ def settings_of(rng: np.random.Generator, kind: type[ForestClassifier], n: int, 
     settings["size"] = _one(rng, (None, 1, 40, n, 100 * n)) if rng.random() < 0.5 else None
     if settings["size"] is not None:
         settings["size"] = min(settings["size"], 1_000_000)
-    # With several threads, greedy trees ask their questions in any order, so only few cases have several threads.
+    # Greedy trees get one thread, because several threads would ask their questions in any order. Two threads are rare,
+    # because a replay then compares only the sets of steps.
     settings["n_jobs"] = 2 if kind in _THREADED and rng.random() < 0.05 else None
     if kind is BoostedForestClassifier:
         settings |= _one(rng, _BOOSTED_LEAVES)

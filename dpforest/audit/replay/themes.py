@@ -72,7 +72,7 @@ def wrong_sizes(rng: np.random.Generator, kind: type[ForestClassifier], seed: in
 
 
 def many_classes(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case with up to 50 classes. In half of the cases, the row that differs is the only row of its class."""
+    """Return a case with up to 50 classes. In most cases, the row that differs is the only row of its class."""
     n_classes = int(rng.choice([50, 49, int(rng.integers(4, 49))]))
     domain = random_domain(rng, n_classes, 3)
     n, depth, trees = 1 + int(rng.integers(1, 30)), int(rng.integers(1, 4)), int(rng.choice([1, 2, 9]))

@@ -111,7 +111,7 @@ VARIANTS: Final[dict[str, tuple[type[ForestClassifier], dict[str, Any]]]] = {
 
 
 def domain_of(n_classes: int) -> Domain:
-    """Return a domain with a numeric and a categorical attribute for each of two rules that accept missing cells."""
+    """Return a domain with a numeric and a categorical attribute for each rule that accepts missing cells."""
     note = {"source": "documented", "source_note": "variants.py"}
     features = (
         Feature("a", "numeric", 0.0, 1.0, missing="category", **note),  # type: ignore[arg-type]
