@@ -62,7 +62,7 @@ class Change:
 
 
 def leaf_log_pmf(mechanism: str, rate: float, *, negative: str = "clamp") -> LogPmf:
-    """Return the law of a leaf's label under a mechanism of `dpforest.privacy.mechanisms` at this rate.
+    """Return the law of a leaf's label under a mechanism of `dpforest.privacy.laws` at this rate.
 
     For noisy counts, `negative` is the rule of `noisy_argmax_pmf` for negative counts. Other mechanisms ignore it.
     """

@@ -1,7 +1,7 @@
 """Attack one leaf: find two neighboring tables that are easy to distinguish, draw releases of both, and count outputs.
 
 A rule is a mechanism that releases the label or the class counts of a leaf. A rule is identified by its name in
-`dpforest.privacy.mechanisms`. The tables are synthetic: the attack needs no real data.
+`dpforest.privacy.laws`. The tables are synthetic: the attack needs no real data.
 """
 
 import itertools
@@ -40,7 +40,7 @@ class LeafPair:
     Parameters
     ----------
     mechanism : str
-        Name of the rule in `dpforest.privacy.mechanisms`.
+        Name of the rule in `dpforest.privacy.laws`.
     epsilon : float
         Claimed ε.
     neighbors : {"add-remove", "replace-one"}

@@ -57,9 +57,9 @@ class Certificate:
         The mechanism in words, for the reader.
     true_epsilon : float
         Proved upper bound on the ε that the release costs, rounded up to the next float. For a certified forest, this
-        bound is at most `epsilon`; it is lower if the mechanisms cost less than the budget. For any other forest, the
-        bound is infinite, because no finite bound is proved. `reasons` may then state a finite loss that would hold if
-        noise were drawn in ideal real numbers instead of floats.
+        bound is at most `epsilon`, also rounded up. It is lower if the mechanisms cost less than the budget. For any
+        other forest, the bound is infinite, because no finite bound is proved. `reasons` may then state a finite loss
+        that would hold if noise were drawn in ideal real numbers instead of floats.
     assumptions : tuple of str
         Conditions of the promise. The standing assumptions, which every certificate has, come first.
     reasons : tuple of str
@@ -71,7 +71,7 @@ class Certificate:
         Kind of privacy loss: ε-differential privacy, or Gaussian differential privacy.
     mu_squared : Fraction or None
         For a certified Gaussian forest, the proved square of μ, the parameter of Gaussian differential privacy;
-        otherwise None. It implies (ε, δ)-differential privacy with ε = `loss` and δ = `delta`.
+        otherwise None. This μ implies (ε, δ)-differential privacy with ε = `loss` and δ = `delta`.
     unit : str or None
         Column of identifiers. If given, the unit of privacy is a person: all rows with the same identifier. If None,
         the unit is one row.

@@ -65,8 +65,8 @@ def _bernoulli_exp_digits(tape, at, k, digits, n):
     """Return True with probability exp(-x p), where p = (2k + x)/(2k + 2). `digits[0]` has n known digits of x.
 
     The method is von Neumann's series. Draw uniform numbers y1, y2, ... as long as x > y1 > y2 > ... and as long as a
-    coin shows heads for each number, with probability p. At least j numbers pass with probability (x p)**j / j!. The
-    result is True if an even number of them passes, which has the probability exp(-x p).
+    coin shows heads for each number, with probability p. The probability that at least j numbers pass is (x p)**j / j!.
+    The result is True if an even number of them passes, which has the probability exp(-x p).
 
     The coin is a uniform draw from 0 to 2k + 1. A 0 is tails. A 1 is heads if a further uniform number is below x. All
     other draws are heads.
@@ -158,7 +158,7 @@ def rounded_gaussian(tape, at, num, den, digits):
 
 @njit(nogil=True, cache=True)
 def _rounded_gaussian_kernel(tape, row, values, num, den, out):
-    """Write values + noise to `out`. A `row` of the tape, as `samplers` calls it, is one cell of `values`."""
+    """Write values + noise to `out`. Each `row`, in the sense of `samplers`, is one cell of `values`."""
     at = 0
     digits = np.empty((3, tape.size), np.uint16)
     while row < values.size:

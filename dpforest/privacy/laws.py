@@ -15,8 +15,8 @@ from typing import Final
 
 import numpy as np
 
-# Every release uses noisy counts or one of the mechanisms in `CERTIFIED`. Their privacy is proved, and the audit checks
-# the proofs by enumeration.
+# Every release of leaves uses noisy counts or one of the mechanisms in `CERTIFIED`. The privacy of all these mechanisms
+# is proved, and the audit checks the proofs by enumeration.
 NOISY_COUNTS: Final = "discrete-laplace"
 CERTIFIED: Final = ("permute-and-flip", "exponential", "global-01")
 PUBLISHED: Final = ("smooth-sensitivity", "smooth-sensitivity-clamped")

@@ -65,7 +65,7 @@ def flip_probability(
     top = counts == counts.max(axis=1, keepdims=True)
     if ties_count:
         top &= top.cumsum(axis=1) == 1
-    # The sum over the wrong labels is exact for a small probability, of which 1 - P(right label) would lose digits.
+    # The sum over the wrong labels is precise even if it is tiny, where 1 - P(right label) would lose digits.
     flips = np.where(top, 0.0, pmf(mechanism, counts, rate, negative=negative)).sum(axis=1)
     return np.where(counts.any(axis=1), flips, np.nan)
 

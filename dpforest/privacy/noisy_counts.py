@@ -204,8 +204,9 @@ def _sum_over_winner(counts, scale, paper, nodes, weights, out):
 def _add_terms(x, weight, start, n, scale, q, peak, paper, work, out):
     """Add `weight` times the term of every class at x, which lies in an interval that begins at `start`.
 
-    No true count lies inside an interval, so every count n is either below `start` or not. In either case, one power of
-    q determines P(N = x), P(N < x) and P(N <= x) for the noisy count N.
+    An interval ends at the next true count or before it. So if `start` is above a count n, then every x is above n;
+    otherwise, no x is above n. In either case, one power of q determines P(N = x), P(N < x) and P(N <= x) for the noisy
+    count N.
     """
     k = len(n)
     equal, less, at_most = work[0], work[1], work[2]

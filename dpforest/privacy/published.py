@@ -1,8 +1,8 @@
-"""Published mechanisms whose privacy claims are wrong, and the reasons. They serve reproduction, never a release.
+"""Published mechanisms whose privacy claims are wrong, and the reasons. No release uses these mechanisms.
 
 - Fletcher & Islam 2017 use smooth sensitivity inside the exponential mechanism. The privacy loss grows without bound as
-  the lead of the top label grows. The author's code caps the exponent at 50. With the cap, the loss would be finite if
-  noise were drawn in ideal real numbers, but far above ε.
+  the lead of the top label grows. The author's code caps the exponent at 50. In ideal real numbers, the loss with
+  this cap would be finite, but far above ε.
 - Fletcher & Islam also divide the rows into equal blocks, one for each tree. One row added or removed changes every
   block.
 - Bojarski et al. draw noise in floats, but their proof holds only for noise in ideal real numbers.

@@ -8,8 +8,8 @@ A replacement is one removal and one addition.
 
 - ``partition="independent"``: every row was drawn into one tree (`assign_rows`), independently of the number of rows.
   For the proof, fix the draws of all rows but one. Whichever tree the remaining row is drawn into, it affects only one
-  leaf of this tree. The mean over the possible trees has at most the loss of the worst tree. So all leaves of all trees
-  are parallel (docs/PAPERS.md).
+  leaf of this tree. The law of a release is a mean over the possible trees, so its loss is at most that of the worst
+  tree. So all leaves of all trees are parallel (docs/PAPERS.md).
 - ``partition="shared"``: every row is in every tree. The leaves of one tree are parallel, and the trees are sequential.
 - ``partition="blocks"``: the rows are divided into equal blocks, one for each tree. An extra row moves the borders of
   all blocks, so the trees are not parallel. The functions of this module refuse blocks.
@@ -175,7 +175,7 @@ def release_labels(
     what, part : str
         Name of the ledger entry, and disjoint part of the table that it reads (`Ledger.charge`).
     count_unit : {1, 1024}
-        Largest sum that one row adds to the counts of a tree, which is 1; or, with a unit of privacy, one person: 1024.
+        Largest sum that one row (1) or, with a unit of privacy, one person (1024) adds to the counts of a tree.
 
     Returns
     -------

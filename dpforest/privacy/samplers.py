@@ -180,7 +180,7 @@ def _permute_and_flip_kernel(tape, row, counts, num, den, order, out):
 
 @njit(nogil=True, cache=True)
 def _exponential_kernel(tape, row, counts, num, den, cap, out):
-    """Draw a class c uniformly until one is accepted, which has probability exp(-rate min(top - n_c, cap)).
+    """Draw a class c uniformly, accept c with probability exp(-rate min(top - n_c, cap)), and else draw again.
 
     If the cap is above all differences of counts, this is the exponential mechanism on counts. If the cap is 1, it is
     the exponential mechanism on a score that is 1 for a top label and 0 for any other label.

@@ -138,7 +138,7 @@ def _many_classes(counts, mode, rate, state, keys, out):
         first = counts[leaf].max()
         if first == 0:  # every mechanism is uniform on an empty leaf
             out[leaf] = ((word & _LOW) * _U(k)) >> _S32
-        elif mode <= 1:  # argmax: permute-and-flip if the noise is exponential, exponential mechanism if Gumbel
+        elif mode <= 1:  # exponential noise yields permute-and-flip; Gumbel noise, the exponential mechanism
             best, label = -np.inf, 0
             for c in range(k):
                 noise = -np.log(_unit(word_at(word, _U(c))))

@@ -16,7 +16,7 @@ from dpforest.tables.features import DomainError, plural
 
 
 def person_ranks(identifiers: Any, seed: int = 0) -> np.ndarray:
-    """Put persons in a random order and return the position of each row's person in it.
+    """Put persons in a random order, and return the position of each row's person in this order.
 
     The order sorts persons by a hash of the seed and their identifier.
 

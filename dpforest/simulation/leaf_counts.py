@@ -127,8 +127,8 @@ class RoutedRows:
 class Level:
     """The deepest forest, cut off at a smaller depth.
 
-    If the forest has been cut at a larger depth before, pass this cut as `deeper`: the new cut then starts from its
-    leaves instead of from the deepest leaves.
+    If the forest has been cut at a larger depth before, pass this cut as `deeper`: the new cut then starts from the
+    leaves of `deeper` instead of from the deepest leaves.
     """
 
     def __init__(self, rows: RoutedRows, depth: int, deeper: "Level | None" = None) -> None:

@@ -1,4 +1,4 @@
-"""Metrics of predictions, from class shares, or for many budgets at once from the numbers of votes for a class.
+"""Metrics of predictions, computed from class shares, or from numbers of votes for many budgets at once.
 
 The share of the votes for a class serves as the predicted probability of the class. A single row whose class has a
 share of 0 would make the log-loss infinite. So the log-loss counts a share of 0 as half a vote, and a share of 1 as
@@ -117,7 +117,8 @@ def from_shares(
 def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
     """Return the area under the ROC curve of a score; NaN if all rows or no rows are positive.
 
-    It is the probability that a positive row has a higher score than a negative row, where equal scores count half.
+    This area is the probability that a positive row has a higher score than a negative row, where equal scores count
+    half.
     """
     of_class, others = np.sort(score[is_positive]), np.sort(score[~is_positive])
     if not len(of_class) or not len(others):

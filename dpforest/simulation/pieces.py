@@ -83,8 +83,8 @@ class Simulation:
             Figures of the releases that a step has finished; the list may be empty. Each release has one dict with
             ``epsilon``, ``cell`` (index of the cell in `cells`), ``depth``, ``trees``, the `METRICS` on held-out rows,
             ``right`` (a bit for each held-out row: whether it is classified correctly, from `packed`), ``flips`` (share
-            of fitted rows in leaves whose class noise has changed, from `metrics.flipped_share`), and ``empty`` (share
-            of leaves without rows).
+            of fitted rows in leaves whose class was changed by noise, from `metrics.flipped_share`), and ``empty``
+            (share of leaves without rows).
         """
         raise NotImplementedError
 

@@ -324,7 +324,7 @@ class Structures:
 
         Before trees grow, a fit may spend budget on noisy queries of the rows (`ForestSpec.preparation`). `like` is a
         plan for another depth or number of trees at the same ε and seed. If `like` has the same queries as this plan,
-        its answers are used again.
+        the answers in `like` are used again.
         """
         forest = copy(self._forest)  # a copy for each call, because several threads call this method at the same time
         forest.epsilon = None if math.isinf(epsilon) else epsilon  # equals `at(epsilon)`, without the cost of a clone

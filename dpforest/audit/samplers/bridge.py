@@ -6,7 +6,7 @@ the compiled kernels and the source on the same random tapes, some of which are 
 and tape position with the same results.
 
 A tape may end within a draw. Then the kernel is called again with a tape that begins with the lanes of the unfinished
-draw. The results must equal those of an endless tape. So no fresh draw replaces an unfinished draw.
+draw. The results must equal those of an endless tape. This shows that no fresh draw replaces an unfinished draw.
 """
 
 import functools

@@ -234,7 +234,7 @@ def _rounded_rightly(num: int, den: int, so_many: int) -> Law:
 
 
 def _one_rounding(source: Callable, k: int, num: int, den: int, digits: list[int], n: int) -> None:
-    """Check one rounding: after n known digits, it must read further digits only until one integer is possible."""
+    """Check that after n known digits, the rounding reads further digits only until a single integer is possible."""
     sigma, half = Fraction(num, den), Fraction(1, 2)
     for used in range(n, 6):
         low = Fraction(sum(d * _BASE ** (used - 1 - i) for i, d in enumerate(digits[:used])), _BASE**used)
