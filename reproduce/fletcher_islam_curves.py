@@ -1,8 +1,8 @@
 """Fletcher and Islam, figures 9 and 10: accuracy over the number of rows, and over ε next to forests without privacy.
 
-The paper prints no numbers for these curves. Figure 10 is on Adult. Here, it has three folds, each with separate noise
-and trees. Breiman's forest is scikit-learn's, with a hundred trees and default settings, because the paper names no
-settings.
+The paper prints no numbers for these curves. Figure 10 is on Adult. Our version of figure 10 has three folds, each with
+separate noise and trees. Breiman's forest is scikit-learn's, with a hundred trees and default settings, because the
+paper names no settings.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def forest(method: str, domain: Any, seed: int) -> Any:
 
 
 def cells(*, quick: bool = False, folder: Path | None = None) -> Iterator[Cell]:
-    """Yield a cell for each certain figure."""
+    """Yield a cell for each printed figure whose column is known."""
     for name, (title, row) in list(PUBLISHED.items())[: 1 if quick else None]:
         if not at_hand(name, folder):
             yield Cell(title, None)

@@ -1,4 +1,4 @@
-"""Bai et al., figure 4: accuracy over the temperatures B1 and B2, without privacy. The paper prints no numbers for it.
+"""Bai et al., figure 4: accuracy over the temperatures B1 and B2, without privacy. The paper prints no numbers.
 
 B1 is the temperature of the choice of a feature, and B2 is the temperature of the choice of a cut. Forests have a
 hundred trees, each leaf has at least k = 5 rows, and there are five folds.

@@ -30,7 +30,7 @@ def chosen(
     n_looked: int | None = None,
     of_each: Sequence[str] = ("epsilon",),
 ) -> pd.DataFrame:
-    """Choose the best settings on the inner folds of each fold, and return their accuracy on its test rows, in percent.
+    """Choose the best settings on the inner folds of each fold, and return their accuracy on the test rows, in percent.
 
     Parameters
     ----------

@@ -9,8 +9,8 @@ With the same seeds, α = 1 and objective calibration would give the same forest
 repeat share the noise of the repeat. Tests need separate noise in each fold, so there are three repeats, and tests take
 each fold from a different repeat.
 
-If a table has more than two classes, the paper does not state how it made two classes of them. Here, the first class is
-the most frequent class, and the second class is all other rows. Only tables with public bounds have certified figures.
+If a table has more than two classes, the paper does not state how it made two classes of them. Here, one class is the
+most frequent class, and the other class is all other rows. Only tables with public bounds have certified figures.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PAPER: Final = "Nock and Henecka 2020"
 TABLE_1: Final = "table 1, share of tables on which each α is best (certified: those with public bounds)"
 TABLE_4: Final = "table 4, share of significant differences that boosted trees win over random forests"
 TABLE_3: Final = "table 3, whether deep trees and many of them are best"
-# Printed table 3. The keys state whether the best depth is big, and whether the best number of trees is big.
+# Printed table 3. The values state whether the best depth is big, and whether the best number of trees is big.
 SIZES: Final = {
     "page_blocks": (False, False),
     "breast_wisconsin": (False, True),

@@ -29,7 +29,7 @@ class Rate(NamedTuple):
     Attributes
     ----------
     rows : bool array of shape (n_test,)
-        The rows over which the mean is taken; they are called the rows that count.
+        Whether the mean includes each row.
     flips : bool array of shape (n_test,)
         Value of each row. False: 1 if the row is correctly classified, else 0. True: 1 if it is misclassified, else 0.
     """

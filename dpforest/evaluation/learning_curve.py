@@ -204,8 +204,8 @@ def off_by(learning: Learning, epsilon: float) -> float:
 
     By the rule, all rows at an ε have the same accuracy as half the rows at twice this ε. The function computes the
     difference of the two accuracies at every simulated ε from `epsilon` to `MOST_TIMES` times `epsilon`, and returns
-    the root mean square. The differences also contain the chance error of both accuracies, so the result is rather too
-    large than too small.
+    the root mean square. The differences also contain the chance error of both accuracies, so the result tends to be
+    too large.
     """
     if len(learning.rows) < 2:
         return np.inf

@@ -40,7 +40,7 @@ def recommend(domain: Domain, epsilon: float, delta: float = 0, *, size: int) ->
     """Recommend the estimator that was the most accurate one on public tables of about this size.
 
     The rule reads only public inputs, so it costs no ε. `size` must be public too: a number that everybody may know, or
-    a rounded number whose publication somebody who is responsible for the table has approved.
+    a rounded number that the person responsible for the table has approved for publication.
 
     Parameters
     ----------

@@ -5,8 +5,8 @@ and others miss it. Second, the held-out rows are a sample, so that a margin is 
 
 The search has two phases. First, `N_FIRST` simulated releases predict an ε at which nearly every release should reach
 the value. Then the module checks this ε with new releases, which had no part in the prediction. The check counts the
-releases that reach the value, until the count shows, or fails to show, the required share. If the check fails, the next
-larger ε of the grid is checked.
+releases that reach the value, until the count either shows the required share, or can no longer show it. If the check
+fails, the next larger ε of the grid is checked.
 """
 
 import math
@@ -90,8 +90,8 @@ class Reach:
         """Return the ε to check, in rising order.
 
         The list begins with the smallest ε such that `counted` is at least the needed value at this ε and at the next
-        larger ε of the grid. All larger ε follow. If there is no such ε, the list has only the largest ε. It is empty
-        if `at_best` is also below the needed value.
+        larger ε of the grid. All larger ε follow. If there is no such ε, the list has only the largest ε. The list is
+        empty if `at_best` is also below the needed value.
 
         Parameters
         ----------
@@ -357,7 +357,7 @@ def releases_needed(share: float, n_tried: int) -> int:
 
 
 def least_n(measure: str, labels: np.ndarray) -> float:
-    """Return an effective number of rows of a measure, for `held_out_margin`: a lower bound that holds for any model.
+    """Return the least effective number of rows that a measure has for any model; an argument of `held_out_margin`.
 
     The variance of an accuracy a on n rows is a (1 - a) / n. The variance of another measure with value v is at most
     v (1 - v) / n for a smaller number n, which this function returns:

@@ -38,7 +38,7 @@ def measure_picture(
     chosen : Fraction, float or None
         The selected ε; None omits its line.
     certified : bool
-        Whether ε is certified. Then the curve is blue, otherwise gray.
+        True: ε is certified, and the curve is blue. False: the curve is gray.
     """
     points = np.asarray(curve, float)
     if len(points) < 2:

@@ -1,6 +1,7 @@
 """Figure of accuracy against ε, and elements that other figures over ε also use.
 
-The floor is the accuracy of guessing the most frequent class. The ceiling is that of the best model without privacy.
+The floor is the accuracy of guessing the most frequent class. The ceiling is the accuracy of the best model without
+privacy.
 """
 
 from __future__ import annotations

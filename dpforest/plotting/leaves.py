@@ -30,7 +30,7 @@ def flip_histogram(
     *,
     by_leaf: bool = False,
 ) -> go.Figure:
-    """Draw a histogram of rows by the flip rate of their leaf. With a unit of privacy, it counts persons.
+    """Draw a histogram of rows by the flip rate of their leaf. With a unit of privacy, the histogram counts persons.
 
     Parameters
     ----------

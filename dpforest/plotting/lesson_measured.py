@@ -19,7 +19,7 @@ def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float]
     """Draw the accuracy of a forest's vote against its number of trees.
 
     Bars show the share of rows in leaves that publish a wrong label (`lies`). `at` is the selected number of trees. If
-    it is None, the figure hides the answer: it shows the accuracy of one tree only.
+    `at` is None, the figure hides the answer, and shows the accuracy of one tree only.
     """
     places, names = list(range(len(trees))), [str(n) for n in trees]
     fig = lesson_figure(showlegend=True)

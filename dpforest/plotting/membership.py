@@ -33,8 +33,8 @@ def success_chart(
     best : float, optional
         Expected share of the best attacker on this record.
     claimed : float, optional
-        The limit that a published forest claims, if it does not hold. Its line turns vermillion once the lower end of
-        the confidence interval is above it.
+        The limit that a published forest claims, if it does not hold. The line of this limit turns vermillion once the
+        lower end of the confidence interval exceeds the limit.
     most : int
         The axis reaches at least to this number of guesses.
     """

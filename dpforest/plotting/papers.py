@@ -122,7 +122,8 @@ def measured_curves(
     axis: str,
     what: str = "right on rows held out",
 ) -> go.Figure:
-    """Draw our curves for a figure of a paper that prints no numbers: dashed if published, solid if certified.
+    """Draw our curves for a paper's figure that prints no numbers; dashed in the published mode, solid in the
+    certified.
 
     Parameters
     ----------

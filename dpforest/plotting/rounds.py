@@ -51,7 +51,8 @@ def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) ->
 
 
 def typical_parts(names: Sequence[str], sizes: np.ndarray, noise: np.ndarray, *, most: int = 12) -> go.Figure:
-    """Draw the typical contribution of each attribute to a score, the largest one on top, and that of noise alone.
+    """Draw the typical contribution of each attribute to a score, the largest on top, and the contribution of noise
+    alone.
 
     Parameters
     ----------

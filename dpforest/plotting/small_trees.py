@@ -63,7 +63,7 @@ def _class_of(view: ForestView, tree: int) -> int:
 
 
 def _labels_and_scores(view: ForestView, leaves: np.ndarray) -> tuple[list[int], list[str]]:
-    """Return the class that each leaf supports, and what it adds to the score of this class, as text.
+    """Return the class that each leaf supports, and what the leaf adds to the score of this class, as text.
 
     A boosted tree may belong to a class (`ForestView.class_of_tree`). Then a leaf with a positive value supports this
     class, and a leaf with a negative value supports the other classes. For a negative value, the returned class is -1

@@ -33,7 +33,7 @@ def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
 
 
 def value_text(feature: Feature, code: int) -> str:
-    """Return the value of a code as text: a category, or the smallest number with this code. It is not escaped."""
+    """Return the value of a code as text, which is not escaped: a category, or the smallest number with this code."""
     if feature.kind == "categorical":
         return feature.code_labels[code]
     if code < feature.first_code:

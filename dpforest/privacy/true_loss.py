@@ -189,9 +189,7 @@ def _changes(
         leads = np.unique(np.r_[np.linspace(1, last, _MOST_LEADS).astype(np.int64), at_cap - 4 : at_cap + 4])
 
     def single(j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        a = np.minimum(
-            published_exponent(j, epsilon, clamped=clamped), 1e300
-        )  # finite, so that differences of logarithms are defined
+        a = np.minimum(published_exponent(j, epsilon, clamped=clamped), 1e300)  # finite, to compute differences
         best = -np.log1p((k - 1) * np.exp(-a))
         return best, best - a
 

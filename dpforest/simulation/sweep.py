@@ -106,11 +106,11 @@ def surface(
     -------
     DataFrame
         One row for each forest, ε, cell, repeat and fold, with the columns `KEYS` and the `METRICS` on held-out rows.
-        Further columns are ``flips`` (share of fitted rows in leaves whose class noise has changed, as in
+        Further columns are ``flips`` (share of fitted rows in leaves whose class was changed by noise, as in
         `metrics.flipped_share`), ``empty`` (share of leaves without rows), ``certified`` (whether a release would have
-        a certificate), ``true_epsilon`` (the privacy loss in this certificate; ∞ if no bound is known), ``n_train``
-        and ``n_test`` (numbers of fitted and held-out rows; with a unit in the domain, of persons). If `on_progress`
-        has stopped the call, the table holds only finished tasks.
+        a certificate), ``true_epsilon`` (the privacy loss in this certificate; ∞ if no bound is known), ``n_train`` and
+        ``n_test`` (numbers of fitted and held-out rows; with a unit in the domain, of persons). If `on_progress` has
+        stopped the call, the table holds only finished tasks.
 
     Raises
     ------
@@ -236,8 +236,9 @@ def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) ->
 def _with_one_shape(table: pd.DataFrame) -> pd.DataFrame:
     """Give all fits of a forest at one ε their median depth, and their median number of trees.
 
-    This replaces only the depths, or numbers of trees, of a forest that was simulated at a single value of `max_depth`,
-    or of `n_estimators`. Otherwise the table would have a separate row for each depth that a rule has chosen.
+    The function replaces only the depths, or numbers of trees, of a forest that was simulated at a single value of
+    `max_depth`, or of `n_estimators`. Otherwise the table would have a separate row for each depth that a rule has
+    chosen.
     """
     table = table.copy()
     for axis in ("depth", "trees"):

@@ -1,4 +1,4 @@
-"""How much noise moves the value of each leaf of boosted trees."""
+"""Estimate by how much noise changes the value of each leaf of boosted trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of a simulated forest for each leaf and node, for drawings. They hold exact counts: for the curator only."""
+"""Exact figures of each leaf and node of a simulated forest, for drawings that only the curator may see."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property

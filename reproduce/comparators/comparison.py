@@ -18,8 +18,8 @@ class ComparisonForest(Comparator):
     A node draws two pivots among its rows, and each row goes to the nearer pivot. A node with at most k rows is a leaf.
     In the supervised variant (CompRF-I), the two pivots have different classes, and every tree reads all rows. A node
     whose rows all have one class is a leaf, too. In the consistent variant (CompRF-C), a tree divides the rows into
-    structure rows and estimation rows. The pivots are any two structure rows. Only estimation rows count against k, and
-    only they label leaves.
+    structure rows and estimation rows. The pivots are any two structure rows. Only estimation rows are counted for k,
+    and only estimation rows label leaves.
 
     Parameters
     ----------

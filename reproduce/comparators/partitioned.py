@@ -23,7 +23,7 @@ from reproduce.comparators.choices import NOTHING, Room, Rule, choose
 
 MOST_DEPTH = 60
 
-# These functions are private in `dpforest.trees.midpoint_kernels`. They are imported under their names there.
+# These functions are private in `dpforest.trees.midpoint_kernels`. This module uses them under the same names.
 _parts, _new_tree, _is_pure = kernels._parts, kernels._new_tree, kernels._is_pure
 _count_classes, _mark, _partition_estimation = kernels._count_classes, kernels._mark, kernels._partition_estimation
 _add_child, _partition_columns, _count_leaves = kernels._add_child, kernels._partition_columns, kernels._count_leaves

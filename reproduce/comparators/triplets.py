@@ -44,7 +44,7 @@ def goes_second(points, row, pivots, first, second):
         x, a, b = points.categories[row, j], pivots.categories[first, j], pivots.categories[second, j]
         to_first += 2.0 * (x != a)
         to_second += 2.0 * (x != b)
-    return to_second < to_first * (1 - 1e-9)  # the tolerance, because rounding may make equal distances differ
+    return to_second < to_first * (1 - 1e-9)  # with a tolerance, because rounding may make equal distances differ
 
 
 @njit(nogil=True, cache=True)
