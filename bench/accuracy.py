@@ -85,7 +85,7 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilon
     name, X, y, domain = table
     domain = widened(domain) if wide else domain
     classes, counts = np.unique(y, return_counts=True)
-    stratify = y if counts.min() > 1 else None  # a class with one row cannot be in both halves
+    stratify = y if counts.min() > 1 else None  # a class with one row cannot be in both parts
     train, test = train_test_split(np.arange(len(y)), test_size=0.2, random_state=seed, stratify=stratify)
     if mode == "as_published":
         train = np.random.default_rng(seed).permutation(train)[:MOST_PUBLISHED]
@@ -179,7 +179,7 @@ def summary(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return each pair of ε between which the AUC of a certified forest drops, although the larger ε allows more.
+    """Return each pair of ε between which the AUC of a certified forest drops, although the larger ε adds less noise.
 
     A drop counts if it exceeds .02 plus three standard errors. Only tables with two classes and at least 800 training
     rows (1,000 rows in all) are considered.

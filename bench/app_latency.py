@@ -26,7 +26,7 @@ CHROMIUM = "/usr/bin/chromium"
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
 EPSILON = "Privacy budget ε"
 
-# The state of the accuracy curve, the first chart of the page: its lines and the position of "you are here".
+# Script that records when the accuracy curve, the first chart of the page, changes: its lines, or "you are here".
 WATCH = """() => {
   const shown = () => {
     const chart = document.querySelector("[data-testid=stMain] .js-plotly-plot");

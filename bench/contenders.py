@@ -13,7 +13,7 @@ TREES = 100
 DEPTH = 10
 EPSILON = 1.0
 
-# Of gradient boosting: number of trees, depth of each tree, and number of bins of each feature.
+# Settings of gradient boosting: number of trees, depth of each tree, and number of bins of each feature.
 ROUNDS = 20
 ROUND_DEPTH = 6
 BINS = 50

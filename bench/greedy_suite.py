@@ -40,7 +40,7 @@ def write_rows(folder: Path, n: int) -> tuple[Path, Path]:
 
 
 def boosted_trees(results: Results, folder: Path, effort: Effort) -> None:
-    """Compare boosted trees, with seeded noise and exact noise, with gradient boosting with and without privacy."""
+    """Compare boosted trees (with seeded and with exact noise) to gradient boosting, private and not private."""
     contenders = [*BOOSTED, BY_HIST]
     if make_peer(BY_EXPLAINABLE):
         contenders.append(BY_EXPLAINABLE)

@@ -40,10 +40,10 @@ def chunked(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def fit(n: int) -> dict[str, float]:
-    """Fit a forest on n rows, and return the measurements.
+    """Fit a forest on n rows, and return four measurements.
 
-    There are four: the seconds of the fit, the part of these seconds that went into generating rows ("making"), the
-    peak memory above the memory before the fit, and the accuracy.
+    The measurements are the seconds of the fit, the part of these seconds that went into generating rows ("making"),
+    the peak memory above the memory before the fit, and the accuracy.
     """
     from dpforest import MajorityLabelForestClassifier
 

@@ -1,7 +1,7 @@
 """Waiting times on the pages, in headless Chromium; a suite of `run.py`, and also a program.
 
 First, a visitor who has seen another table on Explore opens the pages Choose ε and Compare with the table Adult. The
-clock starts when the browser requests the page, so the times include loading. It stops three times: at the first
+clock starts when the browser requests the page, so the times include loading. The clock stops three times: at the first
 answer, at the checked answer, and when the server has finished or (on Compare) pauses. Second, the visitor moves a
 marker on each page. Third, the visitor uploads a table of 50,000 rows and 60 columns, which this program makes, and
 waits for the first curve of each forest. Kernels are already compiled. This program is not part of the tests.

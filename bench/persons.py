@@ -1,8 +1,8 @@
 """Accuracy where persons have several rows: `python bench/persons.py` measures it, `--report` prints the table.
 
 In the bundled tables, each person has one row. Here, each training person gets an identifier, and several noisy copies
-replace the row. Few persons get many copies. Each test person has one row, without noise. The program compares three
-ways to fit:
+replace the person's row. Few persons get many copies. Each test person has one row, without noise. The program compares
+three ways to fit:
 
 - *rows taken for persons*: each row is protected with ε. So a person with k rows is protected only with kε;
 - *weights*: the unit of privacy is the person (`Domain.unit`), and each person counts once;

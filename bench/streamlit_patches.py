@@ -66,7 +66,7 @@ cli.main()
 
 @contextmanager
 def app(port: int, off: str) -> Iterator[tuple[str, psutil.Process]]:
-    """Run the app with one patch off until the `with` block ends. Yield its address and its process."""
+    """Run the app until the `with` block ends; the code `off` turns a patch off. Yield the address and the process."""
     code = START.format(patches=PATCHES, port=port, off=off)
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL) as run:
         url = f"http://127.0.0.1:{port}"

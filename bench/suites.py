@@ -110,7 +110,7 @@ def threads(results: Results, folder: Path, effort: Effort) -> None:
 
 
 def memory(results: Results, folder: Path, effort: Effort) -> None:
-    """Measure by how much the memory of a new process grows during a fit, after a warm-up and loading of the table."""
+    """Measure how much memory a fit and a prediction need, in a warm process that has already loaded the table."""
     n = effort.large
     for who in ("labels", "labels shared", "counts", *PEERS):
         with Worker(python_of(who), *write_table(folder, n)) as worker:

@@ -238,7 +238,7 @@ def nested_folds(
 
 
 def certified_accuracies(make: Callable[[int], Any], data: Any, repetitions: int, n_folds: int) -> np.ndarray | None:
-    """Return the accuracies of a certified forest. Return None if bounds come from the rows, so none is certified."""
+    """Return the accuracies of a certified forest. If bounds come from the rows, none is certified: return None."""
     return None if data.domain.leaks() else accuracies(make, data, repetitions, n_folds)
 
 

@@ -180,7 +180,7 @@ def other_seeds(trees: int, seeds: int = 60) -> float:
 
 
 def in_explore() -> dict:
-    """Measure the trees of Explore, at the settings to which the lesson links. Each of their tests has two branches."""
+    """Measure the trees of Explore, at the settings to which the lesson links. Each test has two branches."""
     two = labels(categorical="ordered")
     cells = surface([two], table("nursery"), epsilons=[1.0], trees=[31], repeats=20, plan_for="split")
     deep = depths([2, 6], [0.1], "ordered")["accuracy"]["0.1"]
