@@ -107,7 +107,7 @@ def test_link_to_an_upload_asks_for_the_file(explore: Explore, friend: Explore) 
     meaning = explore.figures()[-1]
     *theirs, would_mean = friend.figures()
     assert theirs == measured and would_mean.value == meaning.value
-    assert (meaning.label, would_mean.label) == ("What ε = 10 means", "What ε = 10 would mean")
+    assert (meaning.label, would_mean.label) == ("What ε = 25 means", "What ε = 25 would mean")
     # The second user has to confirm the domain again.
     expect(friend.sidebar).to_contain_text("were read from the data")
 
