@@ -114,7 +114,7 @@ def release(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
     files = _write(plan.folder, options.table.stem, made.file, made.record)
     terminal.progress(3, 3, "Done")
     total = plan.book.population(name).total()
-    at = f" at δ = {total.delta:g}" if total.delta else ""
+    at = f" at δ = {text_up(total.delta)}" if total.delta else ""
     words = f"Released: {', '.join(str(path) for path in files.values())}.\n“{name}”: ε = {text_up(total.epsilon)}{at}."
     if made.record is None:
         words += " The release is booked, but its record could not be written into the book."
@@ -187,7 +187,7 @@ def _question(plan: Plan, rows: pd.DataFrame) -> str:
     after = plan.population.check(cost, certificate.delta)
     before = plan.population.total().epsilon
     n, cap = len(plan.population.bookings), plan.population.cap
-    at = f" at δ = {after.delta:g}" if after.delta else ""
+    at = f" at δ = {text_up(after.delta)}" if after.delta else ""
     spent = f"ε = {text_up(before)} in {plural(n, 'release')}" if n else "nothing"
     limit = "" if cap is None else f" The cap is {text_up(cap)}."
     out = len(rows) - int(is_labeled.sum())
