@@ -112,8 +112,8 @@ function placesIn(svg, tree) {
   const {width, height} = svg.getBoundingClientRect();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const levels = Math.max(...tree.nodes.map((node) => node.level));
-  const below = levels < tree.depth ? ROW + 12 : ROW; // with a line of text below the tree
-  const step = levels ? Math.min(ROW, (height - below) / levels) : ROW;
+  const isCut = levels < tree.depth; // then a line of text stands below the tree
+  const step = levels ? Math.min(ROW, isCut ? (height - 24) / (levels + 1) : (height - ROW) / levels) : ROW;
   const middle = (node) => ((node.left + node.right) / 2) * width;
   const upper = (node) => 14 + node.level * step;
   const room = (node) => (node.right - node.left) * width;
