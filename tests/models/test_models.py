@@ -284,7 +284,7 @@ def test_the_loss_in_ideal_numbers_is_reported_with_the_nominal_epsilon(mechanis
     if mechanism == "smooth-sensitivity":
         assert ideal is None
     elif mechanism == "smooth-sensitivity-clamped":
-        # With two classes, the loss of a tree would be 22.7. One more row changes all four blocks of rows, so four trees.
+        # A tree with two classes would lose 22.7. One more row changes all four blocks of rows, so four trees.
         assert 4 * 20 < float(ideal[1]) < 120
     else:
         assert ideal[1] == "4"  # each tree keeps ε, but one row changes all four blocks of rows
