@@ -42,8 +42,8 @@ TIMEOUT = 120  # seconds until a session counts as lost
 WARM_UP = 0.2  # first part of the run, as a share of its time, in which growth of memory does not count
 GOAL = 1.0  # seconds, for the median rerun
 
-# Tables and forests of the sessions. Most sessions have the defaults. Some have another table, and some have a forest
-# that the app must fit separately for each ε.
+# Tables and forests of the sessions. About half of them have Adult and the default forest. Some have a forest that the
+# app must fit separately for each ε.
 PEOPLE = (
     *[("adult", "majority labels")] * 6,
     ("mushroom", "majority labels"),
@@ -207,7 +207,7 @@ def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
 
 
 def slope(memory: list[tuple[float, float]]) -> tuple[float, float]:
-    """Fit a line to the memory after the warm-up. Return its growth in MB over the whole time, and per minute."""
+    """Fit a line to the memory after the warm-up. Return the line's growth in MB until the end, and per minute."""
     warm = np.array([m for m in memory if m[0] >= WARM_UP * memory[-1][0]])
     if len(warm) < 3:
         return np.nan, np.nan

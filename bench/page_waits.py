@@ -1,8 +1,8 @@
 """Waiting times on the pages, in headless Chromium; a suite of `run.py`, and also a program.
 
 First, a visitor who has seen another table on Explore opens the pages Choose ε and Compare with the table Adult. The
-clock starts when the browser requests the page, so the times include loading. The clock stops three times: at the first
-answer, at the checked answer, and when the server has finished or (on Compare) pauses. Second, the visitor moves a
+clock starts when the browser requests the page, so the times include loading. The clock stops at the first answer and
+when the server has finished; on Choose ε, it also stops when the page shows “Checked:”. Second, the visitor moves a
 marker on each page. Third, the visitor uploads a table of 50,000 rows and 60 columns, which this program makes, and
 waits for the first curve of each forest. Kernels are already compiled. This program is not part of the tests.
 """
@@ -85,7 +85,7 @@ def large(page: Page, results: Results) -> None:
         page.wait_for_selector(IDLE, timeout=300_000)
         before = page.evaluate(DRAWN)
         box = page.get_by_role("combobox", name="Forest", exact=True)
-        box.scroll_into_view_if_needed()  # scrolling would close the list
+        box.scroll_into_view_if_needed()  # now, because scrolling closes an open list
         box.click()
         box.fill(forest)
         page.get_by_role("option", name=forest, exact=True).wait_for()

@@ -33,7 +33,8 @@ class Predictions:
     reasons : list of str
         For each row, a sentence about the cells that prevent a prediction; empty if there are none.
     n_clipped : int
-        Number of values outside of the public bounds of the forest, which count as the nearest bound.
+        Number of values in predicted rows that lie outside of the public bounds of the forest. Each counts as the
+        nearest bound.
     """
 
     predicted: np.ndarray
@@ -47,7 +48,10 @@ class Predictions:
         return np.array([not reason for reason in self.reasons], dtype=bool)
 
     def next_to(self, table: pd.DataFrame, label: str) -> pd.DataFrame:
-        """Return a table of the rows whose first columns are the prediction, or the reason, and how sure it is."""
+        """Return a copy of `table` with two new first columns: the class, or why there is none, and its share.
+
+        `label` is part of the name of the first new column.
+        """
         out = table.copy()
         classes = [reason or label for reason, label in zip(self.reasons, self.predicted, strict=True)]
         sure = unused(SURE, out.columns)
@@ -111,7 +115,7 @@ def why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
 def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the predicted class of each row and its share; "" and NaN for rows that cannot be predicted.
 
-    If such a row exists, all classes are texts, because the caller writes the reason into the same column.
+    If such a row exists, all classes are texts, because `Predictions.next_to` writes reasons into the same column.
     """
     if fits.all():
         return forest.predict(rows), forest.class_shares(rows).max(axis=1)

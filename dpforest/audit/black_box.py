@@ -1,11 +1,11 @@
 """Black-box audit of whole fits: fit two neighboring tables many times, and compute a lower bound on the privacy loss.
 
-The attack splits the fits into three parts. From the first part, the attack proposes events. An event
-happens if a statistic of the forest equals a value, or is at most a value. One of these statistics is a score that
-combines all others. On the second part, the attack picks the events that promise the largest bounds. On the third part, which no earlier step has used,
-the frequencies of the picked events yield a lower bound on ε (Clopper & Pearson 1934). The bound is corrected for the
-number of picked events. So it exceeds the true loss with a probability of at most 1 - confidence, whatever events the
-attack picks.
+The attack splits the fits into three parts. From the first part, the attack proposes events. An event happens if a
+statistic of the forest equals a value, or is at most a value. One of these statistics is a score that combines all
+others. On the second part, the attack picks the events that promise the largest bounds. On the third part, which no
+earlier step has used, the frequencies of the picked events yield a lower bound on ε (Clopper & Pearson 1934). The bound
+is corrected for the number of picked events. So it exceeds the true loss with a probability of at most 1 - confidence,
+whatever events the attack picks.
 """
 
 import math

@@ -42,8 +42,8 @@ def lower_bound(
     Each event yields four bounds: either table can be the one on which the event is more likely, and the complement of
     the event yields bounds in the same way. The function returns the largest of these four bounds. The bounds follow
     from a confidence interval of the event's probability on each table (Clopper and Pearson 1934). Each end of an
-    interval is wrong with a probability of at most alpha / (4 n_events). The two intervals have four ends, so all bounds of all events hold
-    at once with confidence 1 - alpha.
+    interval is wrong with a probability of at most alpha / (4 n_events). The two intervals have four ends, so all
+    bounds of all events hold at once with confidence 1 - alpha.
 
     Parameters
     ----------

@@ -213,9 +213,7 @@ def test_a_drawing_states_how_many_levels_and_trees_it_leaves_out(explore: Explo
     explore.open(data="adult", depth=12, trees=40)
     expect(explore.page.locator(f"{INSTRUMENT} svg.votes > text")).to_have_text("+10")
     picture = explore.page.locator(f"{INSTRUMENT} .tree svg:not(.votes)")
-    expect(picture.locator("> text")).to_have_text(
-        re.compile(r"^\d+ of 12 levels; each box")
-    )
+    expect(picture.locator("> text")).to_have_text(re.compile(r"^\d+ of 12 levels; each box"))
 
 
 @pytest.mark.slow

@@ -150,7 +150,7 @@ def test_two_tables_on_the_same_people(explore: Explore) -> None:
 
 @pytest.mark.slow
 def test_the_certificate_of_an_upload_names_its_source(explore: Explore) -> None:
-    """The certificate contains the user's source in words, and the fact that the user looked at the table."""
+    """The certificate quotes the source that the user stated, and warns that settings were chosen by looking."""
     explore.visit(f"{explore.url}/?data=upload+a+CSV&trees=21&tab=Data")
     explore.upload(clinic.NAME, clinic.csv())
     chart_ready(explore.page)

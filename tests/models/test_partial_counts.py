@@ -85,7 +85,8 @@ def test_parts_give_the_forest_of_the_whole_table(kind, parameters, mode):
 def test_parts_give_the_forest_of_the_whole_table_with_default_settings(kind, parameters, mode):
     """Parts give the forest of the whole table if the number of rows and the scale are also computed from parts.
 
-    The fit passes twice over the parts, or copies of the estimator count them.
+    There are two ways: `fit_chunks` reads the parts twice, or `partial_scale` and `fit_scale` come first, and copies of
+    the estimator then count one part each.
     """
     X, y = table(900)
     X.index += 1
@@ -241,7 +242,7 @@ OTHER = {
 @pytest.mark.parametrize("name", OTHER)
 def test_parts_of_other_settings_are_refused(name):
     """A forest refuses parts that were counted with other settings, for example with a seed."""
-    X, y = table(20, seed=2)  # all rows have class 0, which equals False
+    X, y = table(20, seed=2)
     forest = MajorityLabelForestClassifier(**SMALL)
     other = clone(forest).set_params(**OTHER[name])
     part, strange = forest.partial_counts(X, y), other.partial_counts(X, np.array([other.domain.classes[0]] * 20))
@@ -339,7 +340,7 @@ def test_no_plan_depends_on_the_exact_number_of_rows(kind, parameters, mode):
 
 
 def by_number(table: Table, n_parts: int = 4, size: int = 11) -> list[Table]:
-    """Cut a table into parts by the number that each row has, so that a missing row moves no other row."""
+    """Cut a table into parts by its index, so that removing a row leaves every other row in its part."""
     X, y = table
     part = np.minimum(X.index.to_numpy() // size, n_parts - 1)
     return [(X[part == k], y[part == k]) for k in range(n_parts)]
@@ -387,7 +388,7 @@ def test_the_auditors_detect_rows_that_are_in_two_parts(counted_twice):
 
 
 def test_a_part_holds_the_counts_of_its_rows():
-    """A part holds the counts of the non-private model on the same rows, and nothing else."""
+    """The counts of a part equal those of the non-private model on the same rows."""
     X, y = table(100)
     forest = RandomDecisionForestClassifier(**SMALL, epsilon=None)
     part = forest.partial_counts(X, y)

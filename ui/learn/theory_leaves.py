@@ -180,7 +180,8 @@ def floor() -> Shown:
 def floor_and_rules(epsilon: float, classes: int, leads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return flip rates by lead: the least possible, permute-and-flip, and the rule of 2017 (smooth sensitivity).
 
-    The lead is how many more rows the most frequent class has than the next class. A lead of 0 means an empty leaf.
+    All rows of a leaf have the same class here. So the lead of this class is the number of rows, and a leaf with a lead
+    of 0 is empty.
     """
     low = flip_floor(leads, epsilon, classes)
     certified, paper = (flip_by_gap(rule, leads, classes, epsilon) for rule in (CERTIFIED, PAPER))

@@ -32,7 +32,7 @@ from dpforest.models.random.random_decision import RandomDecisionForestClassifie
 from dpforest.privacy.ledger import rows_changed
 
 BLOCK: Final = 65_536  # number of rows that the encoder reads at a time
-_LARGE: Final = (BLOCK, BLOCK + 1)  # number of rows of the larger of two tables
+_LARGE: Final = (BLOCK, BLOCK + 1)  # numbers of rows of the larger table; under replace-one, of both tables
 _BOUND: Final = 2 * BLOCK
 _TWO: Final[dict[str, Any]] = {"n_estimators": 2, "max_depth": 2}
 QUICK_SETTINGS: Final[dict[type[ForestClassifier], dict[str, Any]]] = {
@@ -49,7 +49,7 @@ QUICK_SETTINGS: Final[dict[type[ForestClassifier], dict[str, Any]]] = {
 
 
 def replay_formats(kind: type[ForestClassifier], neighbors: str, *, n: int = 12) -> Iterator[tuple[str, Replay]]:
-    """Replay one certified forest in all input formats, on a small table with attributes of every kind.
+    """Replay one certified forest in all input formats, on a small table with numeric and categorical attributes.
 
     Yields
     ------
@@ -88,7 +88,7 @@ def replay_large(
     """
     for n in _LARGE:
         for input_format in formats_of(kind) if formats is None else formats:
-            # Under add-remove, one of the two tables lacks a row. Under replace-one, each table lacks a different row.
+            # `_replayed` removes a row from one copy of this table. Under replace-one, it removes a row from each copy.
             table = balanced_rows(n + rows_changed(neighbors) - 1)
             yield f"{input_format.__name__}, {n:,} rows", _replayed(kind, neighbors, table, input_format, rare)
 

@@ -2,8 +2,8 @@
 
 A question is one access to private rows: a call of a sampler. The recorder replaces the answers of the samplers
 themselves, not of the modules `release` and `selection` that call the samplers. So the recorder sees the rates and
-inputs that the samplers use. A second run of the fit, on a neighboring table, gets the recorded answers. The recorder stores the tree
-of each row under the id of the row, because the neighboring table may have the row at another position.
+inputs that the samplers use. A second run of the fit, on a neighboring table, gets the recorded answers. The recorder
+stores the tree of each row under the id of the row, because the neighboring table may have the row at another position.
 
 The recorder replaces functions of `dpforest/privacy/` from outside, only in the threads of a fit, and for one fit at a
 time. So `dpforest/privacy/` itself contains no way to replace noise. A test checks that no module outside of

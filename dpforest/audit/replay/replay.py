@@ -125,7 +125,7 @@ def _branches(before: Tape, after: Tape, threads: bool) -> list[Finding]:
 
 
 def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
-    """Check that the inputs of one question differ by at most the sensitivity that is declared for one row."""
+    """Check that a question is paid for, and that its inputs differ by at most its sensitivity times `changed` rows."""
     if a.what == "assignment":
         return []
     if a.declared is None or b.declared is None:
@@ -149,7 +149,7 @@ def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
 
 
 def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: int) -> list[Finding]:
-    """Check that one row affects at most as many trees as rows change between the tables."""
+    """Check that the changed rows together affect at most `changed` trees, one for each changed row."""
     touched: dict[int, str] = {}
     for a, b in asked:
         rows = np.flatnonzero((a.private != b.private).any(axis=1))
@@ -179,7 +179,7 @@ def _parts_touched(asked: list[tuple[Question, Question]], tape: Tape) -> list[F
 
 
 def _trees_of_leaves(result: Any, n_leaves: int) -> np.ndarray | None:
-    """Return the tree of each leaf, or None if the question is not about all leaves of the forest."""
+    """Return the tree of each leaf. Return None unless `n_leaves`, the size of a question, is that of the forest."""
     forest = getattr(result, "forest_", result)
     if isinstance(forest, Forest):
         start = forest.trees.leaf_start
@@ -188,7 +188,7 @@ def _trees_of_leaves(result: Any, n_leaves: int) -> np.ndarray | None:
 
 
 def _released(before: Tape, after: Tape) -> list[Finding]:
-    """Compare the complete final states of the two fits, not only the contents of their files."""
+    """Compare all attributes of the two fitted results, not only what a released file would contain."""
     if before.result is None or after.result is None:
         return []
     path = difference(before.state, after.state)
