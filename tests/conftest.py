@@ -41,18 +41,19 @@ def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear")
 
 
 # A plain run takes one of three cases of each parametrized test in these folders and files. A run without compiled
-# kernels is slow, so it takes one of three cases in all files. A run with compiled kernels covers the other cases.
+# kernels is slow, so it takes one of six cases in all files. A run with compiled kernels covers the other cases.
+EVERY = 3
 SAMPLED = (
     *("tests/ui/", "tests/plotting/", "tests/simulation/", "tests/evaluation/", "tests/models/test_estimator_checks"),
     *(f"tests/audit/test_{what}" for what in ("tails", "replay", "units", "black_box", "mutants", "exact_samplers")),
 )
 if os.environ.get("NUMBA_DISABLE_JIT"):
-    SAMPLED = ("",)
+    SAMPLED, EVERY = ("",), 6
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark two of three cases of parametrized tests in `SAMPLED` as slow, unless the test itself marks slow cases."""
+    """Mark all but one of `EVERY` cases of tests in `SAMPLED` as slow, unless the test itself marks slow cases."""
     families = defaultdict(list)
     for item in items:
         if hasattr(item, "callspec") and item.nodeid.startswith(SAMPLED):
@@ -60,7 +61,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for cases in families.values():
         if not any(case.get_closest_marker("slow") for case in cases):
             for i, case in enumerate(cases):
-                if i % 3:
+                if i % EVERY:
                     case.add_marker(pytest.mark.slow)
 
 

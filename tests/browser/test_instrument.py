@@ -214,6 +214,12 @@ def test_a_drawing_states_how_many_levels_and_trees_it_leaves_out(explore: Explo
     expect(explore.page.locator(f"{INSTRUMENT} svg.votes > text")).to_have_text("+10")
     picture = explore.page.locator(f"{INSTRUMENT} .tree svg:not(.votes)")
     expect(picture.locator("> text")).to_have_text(re.compile(r"^\d+ of 12 levels; each box"))
+    drag(explore, "Depth", 0.2)  # boxes above the leaves have no flip rate, but they have rows
+    expect(picture.locator("> text")).to_have_text(re.compile(r"^[34] of 12 levels"))
+    expect(explore.page.locator(f"{INSTRUMENT} .tree .note")).to_have_text("(the tree of depth 12)")
+    assert picture.locator(".end.joined:visible").count() > 1
+    with explore.refigured():
+        explore.page.mouse.up()
 
 
 @pytest.mark.slow
@@ -222,6 +228,8 @@ def test_boosted_trees_of_three_classes_are_all_drawn_with_their_numbers(explore
     numbers = explore.page.locator(f"{INSTRUMENT} svg.votes > g > text")
     expect(numbers).to_have_count(6)
     expect(numbers.first).to_have_text(re.compile(r"^[+−][\d.]+$"))
+    assert explore.page.locator(f"{INSTRUMENT} .tree .end").first.get_attribute("fill").startswith("rgb(")
+    expect(explore.page.locator(f"{INSTRUMENT} .tree .scale")).to_have_text(re.compile(r"^adds −[\d.]+\+[\d.]+$"))
     expect(explore.page.locator(f"{INSTRUMENT} .tree .title").first).to_have_text(
         "Tree 1 of 6 (2 for each of 3 classes)"
     )

@@ -272,7 +272,7 @@ class Instrument:
             f"{percent(float(mean[-1]))} at ε = {self._result.epsilons[-1]:g}.",
             "treeAlt": "A tree: each node with its question, each leaf with its label and the rate at which noise "
             "flips the label.",
-            "live": f"{at}: {percent(here)} {'balanced accuracy' if name != 'Accuracy' else 'right'}.",
+            "live": f"{at}: about {percent(here)} {'balanced accuracy' if name != 'Accuracy' else 'right'}.",
         }
 
     def _votes_title(self) -> str:

@@ -67,6 +67,17 @@ function flipGradient() {
   return `linear-gradient(to right, ${steps.join(", ")})`;
 }
 
+/** Of a tree of a booster: the largest absolute value of a leaf, and 0 for other trees. */
+function mostAdded(tree) {
+  return Math.max(0, ...tree.nodes.filter((node) => node.value).map((node) => Math.abs(parseFloat(node.value))));
+}
+
+/** The color of a leaf's value: orange for a negative value, blue for a positive one, and pale near 0. */
+function valueColor(value, most) {
+  const share = Math.sqrt(Math.abs(value) / (most || 1)); // the root, because most values are far below the largest one
+  return `rgb(${value < 0 ? "213 94 0" : "0 114 178"} / ${(0.6 * share).toFixed(3)})`;
+}
+
 /** The picture of the tree: {draw(at), flicker(at), settle()}. */
 function treePicture(svg, data) {
   const {tree} = data;
@@ -78,8 +89,8 @@ function treePicture(svg, data) {
   const edges = shape("g", {class: "edges"});
   edges.append(...nodes.flatMap(({edge}) => edge ?? []));
   svg.append(edges, ...nodes.map(({group}) => group));
-  if (places.levels < tree.depth) svg.append(shape("text", {class: "answer", x: 0, y: places.height - 3},
-    `${places.levels} of ${tree.depth} levels; each box joins the leaves below it`));
+  const joined = shape("text", {class: "answer", x: 0, y: places.height - 3});
+  if (places.levels < tree.depth) svg.append(joined);
   const flipAt = ({flips, label}, epsilon) =>
     (flips && label >= 0 ? valueAt(data.curves.epsilons, flips, epsilon).value : null);
   const drawNodes = (at, labels) => {
@@ -92,6 +103,8 @@ function treePicture(svg, data) {
       const key = `${at.epsilon} ${Math.min(at.depth, places.levels)}`;
       if (key === last) return;
       last = key;
+      const levels = Math.min(at.depth, places.levels);
+      setText(joined, `${levels} of ${tree.depth} levels; each box joins the leaves below it`);
       drawNodes(at, null);
     },
     /** Draw the noise once: an end flips with its flip rate, and then shows the class that most likely replaces it. */
@@ -181,6 +194,8 @@ function endPicture(node, {step, middle, upper, room}, {tree}) {
   const height = step > 30 ? 37 : Math.max(step - 2, 8);
   const box = shape("rect", {x: x - width / 2, y: y - 11, width, height, rx: Math.min(4, width / 3)});
   const top = 1 - 1 / tree.classes.length; // the flip rate of pure noise
+  const added = node.value ? valueColor(parseFloat(node.value), mostAdded(tree)) : null;
+  const plain = node.label < 0 ? "end unknown" : "end joined"; // without rows, or above leaves whose rates are shown
   // A leaf of a booster has no label: it shows what it adds to the score, with the noise beside it.
   const words = (label) => (node.value
     ? fittedValue(node.value, width - 4)
@@ -192,13 +207,13 @@ function endPicture(node, {step, middle, upper, room}, {tree}) {
   const labelText = shape("text", {class: "label", x, y: y + (hasRate ? 3 : 12), "text-anchor": "middle"});
   const rate = shape("text", {class: "rate", x, y: y + (hasWords ? 19 : 12), "text-anchor": "middle"});
   function draw(flip, label) {
-    const color = flip === null ? null : flipColor(flip, top);
-    setAttribute(box, "class", color ? "end" : "end unknown");
-    setAttribute(box, "fill", color ? color.fill : "none");
+    const color = flip === null || added ? null : flipColor(flip, top);
+    setAttribute(box, "class", color || added ? "end" : plain);
+    setAttribute(box, "fill", added ?? (color ? color.fill : "none"));
     if (!hasWords && !hasRate) return;
     setText(labelText, words(label));
     setText(rate, rateText(flip));
-    setAttribute(labelText, "class", label === null ? "label" : "label flipped");
+    setAttribute(labelText, "class", label === null || added ? "label" : "label flipped");
     const ink = color ? color.ink : "";
     for (const text of [labelText, rate]) text.style.fill = ink; // an attribute would not override the style sheet
   }
@@ -242,8 +257,9 @@ function endWords(node, flip, at, data) {
   return `${label}: ${amount}${below}${flips}`;
 }
 
-const CLASS_COLORS = ["#0072B2", "#D55E00", "#009E73"]; // of the three classes with the most votes
+const CLASS_COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5C00"];
 const OTHER_COLOR = "#8A929C";
+const MOST_NAMES = 3; // largest number of classes in the line of votes
 const [SMALL_WIDTH, SMALL_HEIGHT] = [56, 40]; // largest width and height of a small tree, in pixels
 const MORE_WIDTH = 36; // room after the small trees for the number of trees that are not drawn
 
@@ -259,7 +275,8 @@ function smallTrees(svg, tally, data) {
   svg.setAttribute("viewBox", `0 0 ${width} ${SMALL_HEIGHT}`);
   const isVote = votes.length > 0; // the trees of boosters add numbers to scores
   const order = byVotes(isVote ? votes : votesOf(trees, classes.length));
-  const colorOf = (label) => CLASS_COLORS[order.indexOf(label)] ?? OTHER_COLOR;
+  const hasColors = classes.length <= CLASS_COLORS.length; // else the classes with the most votes get the colors
+  const colorOf = (label) => CLASS_COLORS[hasColors ? label : order.indexOf(label)] ?? OTHER_COLOR;
   const hasNumbers = trees.every(({added}) => added && textWidth(added) + 4 < room);
   const drawn = trees.map((tree, place) => {
     const group = shape("g");
@@ -301,19 +318,24 @@ function smallTrees(svg, tally, data) {
     },
   };
 
-  /** The classes with the most votes, each after a dot in its color: ● 26 of 30 benign ● 4 malignant. */
+  /** The classes with the most votes, each after a dot in its color: ● 26 of 40 benign ● 9 malignant ● 5 other. */
   function words(counts) {
     const total = counts.reduce((sum, count) => sum + count, 0);
     const name = (label) => {
       const word = fitted(classes[label], 150);
       return /^[\d.]/.test(word) ? `“${word}”` : word; // a number of votes stands before the name
     };
-    return byVotes(counts).slice(0, CLASS_COLORS.length).flatMap((label, place) => {
+    const key = (color, text) => {
       const dot = document.createElement("span");
       dot.className = "key";
-      dot.style.background = colorOf(label);
-      return [dot, isVote ? `${counts[label]}${place ? "" : ` of ${total}`} ${name(label)}` : `for ${name(label)}`];
-    });
+      dot.style.background = color;
+      return [dot, text];
+    };
+    const [named, others] = [byVotes(counts).slice(0, MOST_NAMES), byVotes(counts).slice(MOST_NAMES)];
+    const keys = named.flatMap((label, place) => key(colorOf(label),
+      isVote ? `${counts[label]}${place ? "" : ` of ${total}`} ${name(label)}` : `for ${name(label)}`));
+    const other = others.reduce((sum, label) => sum + counts[label], 0);
+    return other ? [...keys, ...key(OTHER_COLOR, isVote ? `${other} other` : "for others")] : keys;
   }
 }
 

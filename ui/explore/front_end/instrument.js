@@ -160,7 +160,8 @@ function drawAll(state) {
 
 /** State which tree is drawn, while the sliders are at a position whose tree the server has not sent yet. */
 function treeNote(data, at) {
-  if (at.depth > data.depth.value) return `(the tree of depth ${data.depth.value})`;
+  if (at.depth !== data.depth.value) return `(the tree of depth ${data.depth.value})`;
+  if (at.trees !== data.trees.value) return `(of the forest of ${data.trees.value})`;
   if (at.alpha !== data.alpha.value) return `(the tree at α = ${data.alpha.value})`;
   return at.epsilon !== data.epsilon.value ? data.words.treeAway : "";
 }
@@ -203,8 +204,11 @@ function take(state, data) {
   if (settings !== state.announced) state.live.textContent = data.words.live; // not again for each refinement
   state.announced = settings;
   const bar = element("span", "bar");
-  bar.style.background = flipGradient();
-  state.tree.scale.replaceChildren("flips by noise: 0 %", bar, data.words.mostFlips);
+  const most = data.tree ? mostAdded(data.tree) : 0;
+  const colors = [-1, -0.6, -0.3, -0.1, 0, 0.1, 0.3, 0.6, 1].map((v) => `${valueColor(v, 1)} ${50 + 50 * v}%`);
+  bar.style.background = most ? `linear-gradient(to right, ${colors.join(", ")})` : flipGradient();
+  const [low, high] = most ? [`adds −${most}`, `+${most}`] : ["flips by noise: 0 %", data.words.mostFlips];
+  state.tree.scale.replaceChildren(low, bar, high);
   refresh(state);
 }
 
