@@ -6,12 +6,12 @@ program prints a table for docs/SCALE.md. It is not part of the tests. Run it on
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-from processes import ROOT, make_peer, python_of
+from processes import HERE, ROOT, make_peer, python_of
 from scale_rows import N_FEATURES, PART, Memory, Parts, resident, rows_of_part
 
 SIZES = (1_000_000, 10_000_000, 100_000_000)
@@ -20,7 +20,6 @@ TREES, DEPTH = 300, 8  # what the public rule chooses from a million rows on
 
 
 def booster(n_threads: int):
-    sys.path.insert(0, str(ROOT))
     from dpforest import Domain, Feature, RandomTreeBoosterClassifier
 
     note = {"source": "documented", "source_note": "uniform on [0, 1]"}
@@ -74,8 +73,10 @@ def on_workers(n_rows: int, n_workers: int) -> dict[str, float]:
 
 
 def case(*arguments: str) -> dict[str, float]:
-    """Run one fit in a process of its own, and return what it printed."""
-    run = subprocess.run([*arguments], capture_output=True, text=True, cwd=Path(__file__).parent)
+    """Run one fit in a separate process, and return what it printed."""
+    run = subprocess.run(
+        [*arguments], capture_output=True, text=True, cwd=HERE, env={**os.environ, "PYTHONPATH": f"{ROOT}:{HERE}"}
+    )
     if run.returncode:
         return {"error": run.returncode}
     return json.loads(run.stdout.splitlines()[-1])

@@ -52,7 +52,6 @@ class _Part(NamedTuple):
     n_rows: int
     n_given: int
     out_of_domain: dict[tuple[str, OutOfDomain], int]
-    version: str
 
     def without_rows(self) -> "_Part":
         return self._replace(rows=None)  # type: ignore[arg-type]
@@ -91,7 +90,7 @@ class RowsOnWorkers:
     Raises
     ------
     RuntimeError
-        If there is no cluster, or if a worker has another version of this library.
+        If there is no cluster, or if a worker does not have this version of this library.
     """
 
     def __init__(self, model: Any, partitions: list[Any], out_of_domain: OutOfDomainCells):
@@ -105,16 +104,11 @@ class RowsOnWorkers:
                 "There is no Dask cluster: start one with distributed.Client(...), because the rows stay on its "
                 "workers from round to round."
             ) from None
+        _check_library(self._client)
         self._domain = model._given_domain()
         self._encoded = self._client.compute([delayed(_encode)(model, pair) for pair in partitions])
         self._facts: list[_Part] = self._client.gather(self._client.map(_Part.without_rows, self._encoded, pure=False))
         self._actors = list[Any]()
-        other_versions = {facts.version for facts in self._facts} - {_version()}
-        if other_versions:
-            raise RuntimeError(
-                f"Workers have dpforest {', '.join(sorted(other_versions))}, and this machine has "
-                f"{_version()}; install one version everywhere."
-            )
         for facts in self._facts:
             for (name, kind), n in facts.out_of_domain.items():
                 out_of_domain.add(name, kind, n)
@@ -197,9 +191,22 @@ def _calling_workers() -> Iterator[None]:
         raise _WorkerLostError(f"{type(error).__name__}: {error}") from error
 
 
-def _version() -> str:
-    """Return the version of this library on this machine."""
-    return str(sys.modules[__name__.partition(".")[0]].__version__)
+def _check_library(client: Any) -> None:
+    """Raise RuntimeError unless all workers have this version of this library.
+
+    Without this check, a worker without the library could not read its tasks, and the client would wait forever.
+    """
+    name = __name__.partition(".")[0]
+    here = sys.modules[name].__version__
+    # A lambda is sent as code, so that a worker without the library can run it.
+    versions = client.run(lambda: __import__(name).__version__, on_error="return")
+    others = {worker: version for worker, version in versions.items() if version != here}
+    if others:
+        worker, version = min(others.items())
+        raise RuntimeError(
+            f"{len(others)} of {len(versions)} workers do not have {name} {here}, as this machine has. The worker "
+            f"{worker} answers: {version}. Install the same version on all workers."
+        )
 
 
 def _encode(model: Any, pair: tuple[Any, Any]) -> _Part:
@@ -207,7 +214,7 @@ def _encode(model: Any, pair: tuple[Any, Any]) -> _Part:
     X, y = model._checked_part(*pair)
     table = read_rows(domain, X, y, out_of_domain=out_of_domain)
     rows = model.encode(domain, table.codes, table.y, table.ids, n_given=table.n_given, units=table.units)
-    return _Part(rows, rows.n_counted, rows.n_given, out_of_domain.counts(), _version())
+    return _Part(rows, rows.n_counted, rows.n_given, out_of_domain.counts())
 
 
 def _cells_of(domain: Domain, part: _Part) -> np.ndarray:
