@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from dpforest.checks import check_count, plain
-from dpforest.limits import MAX_BOUND
+from dpforest.limits import MAX_BOUND, MAX_SUMMED_ROWS
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
@@ -79,15 +79,24 @@ the most accurate forest on public tables.')
     >>> type(recommend(domain, 1, size=30_000).estimator).__name__
     'RandomTreeBoosterClassifier'
     """
-    check_count("size", size, 1, MAX_BOUND)
+    check_count("size", size, 1, MAX_SUMMED_ROWS)
     if not domain.classes:
         raise ValueError("the domain has no classes; list them in Domain(classes=...)")
     if epsilon is None:
         raise ValueError("epsilon is None, a fit without privacy; give a number above 0")
     RandomTreeBoosterClassifier(epsilon=epsilon, delta=delta, domain=domain).check(domain, size)
-    estimator, reason = _rule(plain(epsilon) * size / len(domain.classes), delta)
+    if size > MAX_BOUND:
+        estimator, reason = _of_large_table(delta)
+    else:
+        estimator, reason = _rule(plain(epsilon) * size / len(domain.classes), delta)
     estimator.set_params(domain=domain, epsilon=epsilon).check(domain, size)
     return Recommendation(estimator, reason)
+
+
+def _of_large_table(delta: float) -> tuple[ForestClassifier, str]:
+    return RandomTreeBoosterClassifier(delta=delta), (
+        f"The table has more than {MAX_BOUND:,} rows, and one greedy tree accepts no more."
+    )
 
 
 def _rule(amount: float, delta: float) -> tuple[ForestClassifier, str]:

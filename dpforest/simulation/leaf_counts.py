@@ -106,11 +106,8 @@ class RoutedRows:
     def __init__(self, trees: Trees, domain: Domain, split: Split) -> None:
         self.trees, self.domain, self.split = trees, domain, split
         self._counts = dict[tuple[str, int, int], tuple[np.ndarray, np.ndarray]]()
-        test = routing.leaves_of_rows(trees, domain, split.X_test)
-        is_reached = np.zeros(trees.n_leaves, bool)
-        is_reached[test] = True
-        self.reached = np.flatnonzero(is_reached)
-        self.test = np.ascontiguousarray((np.cumsum(is_reached, dtype=np.int32) - 1)[test].T)  # indices into `reached`
+        self.parent, self.level = _parents_and_levels(trees.kind, trees.first_child, trees.tree_start)
+        self.reached, self.test = _reached(routing.leaves_of_rows(trees, domain, split.X_test), trees.n_leaves)
 
     def counts(self, spec: ForestSpec, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the leaves that hold rows of a fit with this spec and seed, and their counts (n, n_classes).
@@ -124,53 +121,149 @@ class RoutedRows:
             counts = count_kept_rows(
                 self.trees, self.domain, split.X_train, split.y_train, tree_of_row, n_jobs=1, units=split.units
             )
-            leaves = np.flatnonzero(counts.any(axis=1))
+            leaves = np.flatnonzero(has_rows(counts))
             self._counts[key] = leaves, counts[leaves]
         return self._counts[key]
 
 
 class Level:
-    """The deepest forest, cut off at a smaller depth.
+    """The deepest forest, cut off at a smaller depth."""
 
-    If the forest has been cut at a larger depth before, pass this cut as `deeper`: the new cut then starts from the
-    leaves of `deeper` instead of from the deepest leaves.
-    """
-
-    def __init__(self, rows: RoutedRows, depth: int, deeper: "Level | None" = None) -> None:
+    def __init__(self, rows: RoutedRows, depth: int) -> None:
         trees, self.rows = rows.trees, rows
-        is_leaf = (trees.level == depth) | ((trees.kind == LEAF) & (trees.level < depth))
-        number = np.cumsum(is_leaf, dtype=np.int32)
-        node = trees.leaf_nodes if deeper is None else deeper.node
-        while (below := trees.level[node] > depth).any():
-            node = np.where(below, trees.parent[node], node)
-        self.node: np.ndarray = node  # for each leaf of the deepest forest, the node above it that the cut makes a leaf
-        self.leaf = number[node] - np.int32(1)
-        self.leaf_start = np.append(0, number)[trees.tree_start]
+        # For each leaf of the deepest forest, the number of the leaf that the cut puts above it or in its place.
+        self.leaf, self.leaf_start = _cut(trees.kind, rows.level, rows.parent, trees.tree_start, trees.n_leaves, depth)
         self.reached = self.leaf[rows.reached]
 
     def count(self, spec: ForestSpec, seed: int) -> RoutedCounts:
         """Assign rows to trees as in a fit with this spec and seed, and return the counts of rows in the leaves."""
-        rows, k, n_leaves = self.rows, self.rows.domain.n_classes, int(self.leaf_start[spec.n_trees])
-        deep, weight = rows.counts(spec, seed)
-        leaf = self.leaf[deep]
-        inside = leaf < n_leaves
-        leaf, weight = leaf[inside], weight[inside]
-        used, reached = np.zeros(n_leaves, bool), self.reached
-        used[leaf] = True
-        empty = 1 - np.count_nonzero(used) / n_leaves
-        used |= spec.voting == "log-odds"  # this rule compares each leaf with the class shares over all leaves
-        used[reached[reached < n_leaves]] = True
-        place = np.cumsum(used, dtype=np.int32) - 1
-        counts = np.zeros((int(place[-1]) + 1, k), np.int64)
-        _add_rows(counts, place[leaf], weight)
-        return RoutedCounts(np.flatnonzero(used), counts, empty, place[np.minimum(reached, n_leaves - 1)], rows.test)
+        deep, weight = self.rows.counts(spec, seed)
+        n_leaves = int(self.leaf_start[spec.n_trees])
+        # The rule "log-odds" compares each leaf with the class shares over all leaves.
+        leaves, counts, n_held, place = _gather(
+            self.leaf, deep, weight, self.reached, n_leaves, spec.voting == "log-odds"
+        )
+        return RoutedCounts(leaves, counts, 1 - n_held / n_leaves, place, self.rows.test)
+
+
+def has_rows(counts: np.ndarray) -> np.ndarray:
+    """Return for each leaf of counts (n, n_classes) whether it holds a row. Column by column is faster than `any`."""
+    held = counts[:, 0] != 0
+    for column in counts.T[1:]:
+        held |= column != 0
+    return held
 
 
 @njit(nogil=True, cache=True)
-def _add_rows(counts, place, weight):
-    for i in range(len(place)):
-        for c in range(counts.shape[1]):
-            counts[place[i], c] += weight[i, c]
+def _parents_and_levels(kind, first_child, tree_start):
+    """Return the parent, and the number of tests above, of each node. Nodes of a tree are in level order."""
+    n = len(kind)
+    parent, level = np.empty(n, np.int32), np.zeros(n, np.uint8)
+    for t in range(len(tree_start) - 1):
+        start, end = tree_start[t], tree_start[t + 1]
+        parent[start], last = start, -1
+        for node in range(start, end + 1):  # after the last node, the children of the last inner node end
+            if node < end and kind[node] == LEAF:
+                continue
+            if last >= 0:
+                for child in range(first_child[last], first_child[node] if node < end else end):
+                    parent[child], level[child] = last, level[last] + 1
+            last = node
+    return parent, level
+
+
+@njit(nogil=True, cache=True)
+def _reached(leaves, n_leaves):
+    """Return the leaves that rows reach, and the index into them of each row's leaf in each tree, (n, n_trees)."""
+    n_trees, n = leaves.shape
+    place = np.full(n_leaves, -1, np.int32)
+    for t in range(n_trees):
+        for i in range(n):
+            place[leaves[t, i]] = 0
+    reached = np.flatnonzero(place == 0)
+    for k in range(len(reached)):
+        place[reached[k]] = k
+    rows = np.empty((n, n_trees), np.int32)
+    for start in range(0, n, 64):  # in blocks, because the result is transposed
+        for t in range(n_trees):
+            for i in range(start, min(start + 64, n)):
+                rows[i, t] = place[leaves[t, i]]
+    return reached, rows
+
+
+@njit(nogil=True, cache=True)
+def _cut(kind, level, parent, tree_start, n_leaves, depth):
+    """Cut trees off at a depth.
+
+    Returns
+    -------
+    leaf : int32 array of shape (n_leaves,)
+        For each leaf of the uncut trees, the number of the leaf of the cut trees that the same rows reach.
+    leaf_start : int64 array of shape (n_trees + 1,)
+        Number of the first leaf of each cut tree.
+    """
+    number, leaf = np.empty(len(kind), np.int32), np.empty(n_leaves, np.int32)
+    leaf_start = np.zeros(len(tree_start), np.int64)
+    n_cut, n_deep = 0, 0
+    for t in range(len(tree_start) - 1):
+        for node in range(tree_start[t], tree_start[t + 1]):
+            if level[node] > depth:
+                number[node] = number[parent[node]]
+            elif level[node] == depth or kind[node] == LEAF:
+                number[node] = n_cut
+                n_cut += 1
+            if kind[node] == LEAF:
+                leaf[n_deep] = number[node]
+                n_deep += 1
+        leaf_start[t + 1] = n_cut
+    return leaf, leaf_start
+
+
+@njit(nogil=True, cache=True)
+def _gather(cut, deep, weight, reached, n_leaves, takes_all):
+    """Add up counts in the leaves of cut trees.
+
+    Parameters are the leaf of the cut trees for each deep leaf, the deep leaves that hold rows and their counts, the
+    leaves of the cut trees that held-out rows reach, the number of leaves to consider, and whether to keep all of them.
+
+    Returns
+    -------
+    leaves : int64 array of shape (n,)
+        Leaves that hold a fitted row or that a held-out row reaches, or all leaves.
+    counts : int64 array of shape (n, n_classes)
+        Counts in these leaves.
+    n_held : int
+        Number of leaves that hold a fitted row.
+    place : int32 array
+        Index into `leaves` of each reached leaf; that of the last leaf if the reached leaf is not considered.
+    """
+    place = np.full(n_leaves, -1, np.int32)
+    n_held = 0
+    for d in deep:
+        if cut[d] < n_leaves and place[cut[d]] < 0:
+            place[cut[d]] = 0
+            n_held += 1
+    for leaf in reached:
+        if leaf < n_leaves:
+            place[leaf] = 0
+    n = 0
+    for leaf in range(n_leaves):
+        if takes_all or place[leaf] == 0:
+            place[leaf] = n
+            n += 1
+    leaves, counts = np.empty(n, np.int64), np.zeros((n, weight.shape[1]), np.int64)
+    for leaf in range(n_leaves):
+        if place[leaf] >= 0:
+            leaves[place[leaf]] = leaf
+    for i in range(len(deep)):
+        leaf = cut[deep[i]]
+        if leaf < n_leaves:
+            for c in range(weight.shape[1]):
+                counts[place[leaf], c] += weight[i, c]
+    at = np.empty(len(reached), np.int32)
+    for i in range(len(reached)):
+        at[i] = place[reached[i]] if reached[i] < n_leaves else n - 1
+    return leaves, counts, n_held, at
 
 
 @njit(nogil=True, cache=True)

@@ -28,7 +28,7 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.rationals import printed_decimal
 from dpforest.simulation.cells import at_cell
-from dpforest.simulation.leaf_counts import LeafCounts, Level, RoutedRows
+from dpforest.simulation.leaf_counts import LeafCounts, Level, RoutedRows, has_rows
 from dpforest.simulation.metrics import flipped_share, from_shares, from_votes
 from dpforest.simulation.pieces import NOISE_SEED, ONE_CELL, Cell, Row, Simulation, in_threads, packed
 from dpforest.simulation.splits import Split
@@ -162,7 +162,7 @@ class RandomSimulation(Simulation):
         leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=n_jobs)
 
         # The metrics depend only on leaves that hold a fitted row or that a held-out row reaches.
-        held = np.array(counts.any(axis=1))
+        held = has_rows(counts)
         used = held.copy()
         used[leaves] = True
         used |= spec.voting == "log-odds"  # this rule compares each leaf with the class shares over all leaves
@@ -199,9 +199,7 @@ class RandomSimulation(Simulation):
             depths, n_trees = {p.depth for p in planned.values()}, max(p.n_trees for p in planned.values())
             largest = replace(specs[0, budgets[0]], depth=max(depths), n_trees=n_trees)
             rows = RoutedRows(largest.grow(self.domain, seed, scales[key]), self.domain, self.split)
-            levels, deeper = dict[int, Level](), None
-            for depth in sorted(depths, reverse=True):
-                levels[depth] = deeper = Level(rows, depth, deeper)
+            levels = {depth: Level(rows, depth) for depth in depths}
             # All releases of a group have the same rows in the same leaves.
             alike: dict[tuple, list[tuple[int, float]]] = {}
             for place, p in planned.items():
@@ -262,7 +260,7 @@ class RandomSimulation(Simulation):
                 values = true_labels(counted.counts, seed, leaves=counted.leaves)
             releases.append(one_spec.leaves(values, epsilon, counted.leaves))
         labels = np.stack([leaves.leaf_labels(self.domain.n_classes, seed) for leaves in releases], axis=1)
-        held = np.flatnonzero(counted.counts.any(axis=1))
+        held = np.flatnonzero(has_rows(counted.counts))
         flips = np.where(private, flipped_share(counted.counts[held], labels[held]), 0.0)
         shape = {"cell": 0, "depth": spec.depth, "trees": spec.n_trees, "empty": float(counted.empty)}
         return [

@@ -33,6 +33,12 @@ def test_the_rule_compares_epsilon_and_persons_of_a_class_with_two_limits(
     assert getattr(estimator, "delta", 0) == delta_of_forest and reason.startswith("ε × persons / classes is about ")
 
 
+def test_a_table_that_is_too_large_for_one_greedy_tree_gets_the_booster():
+    assert type(recommend(domain(2), 1e-3, size=2_000_000).estimator) is FriedmanSchusterClassifier
+    estimator, reason = recommend(domain(2), 1e-3, size=2_000_001)
+    assert type(estimator) is RandomTreeBoosterClassifier and "more than 2,000,000 rows" in reason
+
+
 def test_the_recommended_forest_fits_and_keeps_what_was_asked():
     table = load_dataset("breast_wisconsin")
     for epsilon, delta in ((0.01, 0), (1, 0), (10, 0), (1, 1e-6)):
