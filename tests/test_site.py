@@ -97,10 +97,12 @@ def test_every_code_block_is_run_or_installs_something():
     for page in PAGES:
         for language, text, line in blocks(page):
             if language == "sh":
-                commands = [re.sub(r" {2,}#.*", "", words) for words in text.splitlines()]
+                commands = [re.sub(r" +#.*", "", words) for words in text.splitlines()]
                 assert commands == NOT_RUN.get(page), f"{page}:{line}"
             else:
-                assert language in ("pycon", "console", "{include}", "{toctree}", "{eval-rst}"), f"{page}:{line}"
+                assert language in ("pycon", "console", "{include}", "{toctree}", "{eval-rst}", "{curve}", "{bars}"), (
+                    f"{page}:{line}"
+                )
 
 
 # ---------------------------------------------------------------- links
@@ -118,12 +120,14 @@ def anchors(text: str) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_link_resolves(page):
-    for match in re.finditer(r"\[[^\]]+\]\(([^)#\s]*)(?:#([^)\s]+))?\)", without_code(whole_text(page))):
-        target, anchor = match[1], match[2]
+    for match in re.finditer(r"(!?)\[[^\]]+\]\(([^)#\s]*)(?:#([^)\s]+))?\)", without_code(whole_text(page))):
+        is_image, target, anchor = match.groups()
         if re.match(r"https?:", target):
+            assert not is_image, f"{page}: {match[0]}"
             continue
         path = (SITE / page).parent / target if target else SITE / page
-        assert path.resolve().is_relative_to(SITE) and path.exists(), f"{page}: {match[0]}"
+        folder = HOME if is_image else SITE
+        assert path.exists() and path.resolve().is_relative_to(folder), f"{page}: {match[0]}"
         if anchor:
             assert anchor in anchors(whole_text(path.resolve().relative_to(SITE).as_posix())), f"{page}: {match[0]}"
 
@@ -138,7 +142,7 @@ def test_no_source_of_the_site_loads_anything_from_another_server():
 
 @cache
 def names_of_the_api() -> list[str]:
-    return re.findall(r"^   (dpforest\.[\w.]+)$", source("api/index.md"), re.MULTILINE)
+    return re.findall(r"^   ~(dpforest\.[\w.]+)$", source("api/index.md"), re.MULTILINE)
 
 
 def imported_names(text: str) -> Iterator[str]:

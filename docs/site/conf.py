@@ -11,6 +11,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 from documents import INCLUDE, SITE, with_documents  # noqa: E402
+from figures import with_figures  # noqa: E402
 
 from dpforest import __version__  # noqa: E402
 
@@ -21,7 +22,7 @@ extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autos
 exclude_patterns = ["_build", "_templates", "gallery/_note.md"]
 templates_path = ["_templates"]
 
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["attrs_block", "colon_fence"]
 myst_heading_anchors = 4
 
 # A page of the API for each name. Names in backticks become links if the site has a page for them.
@@ -30,6 +31,7 @@ autosummary_imported_members = False
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 default_role = "py:obj"
 numpydoc_show_class_members = False
 
@@ -37,9 +39,11 @@ html_theme = "pydata_sphinx_theme"
 html_title = "dpforest"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_sidebars = {page: [] for page in ("index", "tour", "faq", "changelog")}
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "dpforest"},
     "navbar_end": ["theme-switcher"],
@@ -55,12 +59,12 @@ html_theme_options = {
 
 
 def read_source(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Put documents of the repository into the pages that include them."""
+    """Put documents of the repository into the pages that include them, and draw figures."""
     page = SITE / f"{docname}.md"
     if page.exists():
         for name in INCLUDE.findall(source[0]):
             app.env.note_dependency(str((page.parent / name).resolve()))
-        source[0] = with_documents(source[0], page)
+        source[0] = with_figures(with_documents(source[0], page))
 
 
 def skip_member(app: Sphinx, what: str, name: str, member: object, skip: bool, options: object) -> bool | None:
