@@ -1,7 +1,7 @@
 """Figures of the site, drawn from the output that a page prints, so that a figure always shows the tested numbers.
 
 A block with the language {curve} or {bars} and a title becomes an inline SVG of the table that the code block before it
-prints. Colors are those of the app, and texts have the color of the page, so a figure fits the light and the dark theme.
+prints. Colors are those of the app. Texts have the color of the page, so a figure fits the light and the dark theme.
 """
 
 from __future__ import annotations
