@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from docutils.nodes import Element, reference
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
@@ -73,6 +77,19 @@ def skip_member(app: Sphinx, what: str, name: str, member: object, skip: bool, o
     return True if is_foreign or str(getattr(member, "__doc__", "")).startswith("Alias for field number") else None
 
 
+def link_short_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: Element) -> reference | None:
+    """Link a name in a docstring that lacks its module, such as `surface` or `Domain.unit`, if it is unique."""
+    first = node["reftarget"].split(".")[0]
+    objects = env.domains.python_domain.objects
+    pages = [name for name, entry in objects.items() if entry.docname == f"api/generated/{name}"]
+    named = [name for name in pages if name.rsplit(".", 1)[-1] == first]
+    if node.get("refdomain") != "py" or len(named) != 1 or objects[named[0]].docname == node["refdoc"]:
+        return None
+    entry = objects[named[0]]
+    return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, [content], named[0])
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("missing-reference", link_short_name)
     app.connect("source-read", read_source)
     app.connect("autodoc-skip-member", skip_member)
