@@ -8,7 +8,7 @@ case $1 in
     diffprivlib) packages="diffprivlib==0.6.6 scikit-learn==1.8.0" module=diffprivlib.models ;;
     interpret) packages="interpret-core==0.7.8 scikit-learn==1.9.1" module=interpret.privacy ;;
     lightgbm)
-        packages="lightgbm==4.7.0 onnxruntime==1.32.0 onnxmltools==1.16.0 treelite==4.8.1 scikit-learn==1.9.1"
+        packages="lightgbm==4.7.0 xgboost-cpu==3.2.0 onnxruntime==1.32.0 onnxmltools==1.16.0 treelite==4.8.1 scikit-learn==1.9.1"
         module=treelite
         ;;
     *) echo "unknown peer: $1" >&2; exit 1 ;;

@@ -3,6 +3,7 @@
 from dpforest.evaluation.recommendation import Recommendation, recommend
 from dpforest.models import file_consistency
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
+from dpforest.models.boosting.rows_on_workers import FitStoppedError
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
@@ -35,6 +36,7 @@ __all__ = [
     "Domain",
     "DomainError",
     "Feature",
+    "FitStoppedError",
     "FriedmanSchusterClassifier",
     "JagannathanForestClassifier",
     "MajorityLabelForestClassifier",

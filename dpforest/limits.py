@@ -54,4 +54,7 @@ MAX_LEAF: Final = 1e6  # largest addition of a leaf of a boosted tree to a score
 # Largest number of rows. With this limit, a sum of row weights, in units of 1/1024, fits in 31 bits, and the product of
 # two such sums fits in 62 bits.
 MAX_BOUND: Final = 2_000_000
+# Largest number of rows of a forest that only adds up gradients. A row or person adds at most 2**14 to a sum, in steps
+# of 1/2**14, and the samplers accept sums below 2**62.
+MAX_SUMMED_ROWS: Final = 2**40
 MANY_DISTINCT: Final = 0.9  # a text column with at least this share of distinct values is taken for identifiers

@@ -15,6 +15,7 @@ from dpforest.limits import EPSILON_MAX, EPSILON_MIN, MAX_BOUND, MAX_TREES
 from dpforest.models import repeated_fits
 from dpforest.models.assemble import assemble
 from dpforest.models.budget import AUTO, BudgetedClassifier
+from dpforest.models.dask_frames import is_dask_frame
 from dpforest.models.preparation import (
     Preparation,
     charge_preparation,
@@ -153,9 +154,10 @@ class ForestClassifier(BudgetedClassifier):
         Parameters
         ----------
         X : DataFrame or array of shape (n, n_features)
-            Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
+            Rows with the columns of the domain; a DataFrame is read by column name, an array by position. Forests that
+            can be fitted on a table in parts also accept a Dask DataFrame. Its rows stay on the workers.
         y : array of shape (n,)
-            Labels of any kind; 2 to 50 classes.
+            Labels of any kind; 2 to 50 classes. A Dask Series if `X` is a Dask DataFrame.
         groups : array of shape (n,), optional
             Identifier of each row's person, if the domain declares a unit of privacy (`Domain.unit`) and `X` has no
             column of identifiers. Identifiers are compared as texts. A row without an identifier is left out.
@@ -177,6 +179,8 @@ class ForestClassifier(BudgetedClassifier):
             error, because the error would reveal the value. Instead, a public rule reads every cell, and an
             `OutOfDomainWarning` counts the cells outside of the domain.
         """
+        if is_dask_frame(X):
+            return self._fit_dask(X, y, groups, account)
         X, y = self._check_table(X, y)
         domain = self.reading_domain(self._public_domain(X, y))
         model = self._checked()
@@ -185,17 +189,31 @@ class ForestClassifier(BudgetedClassifier):
         if domain.unit is None and self.domain is not None and self.domain.unit is not None:
             groups = None  # in mode "as_published", the unit of privacy is the row
         rows = read_rows(domain, X, y, n_jobs=n_jobs, out_of_domain=out_of_domain, groups=groups)
-        model._check_size(rows.n_given)
-        out_of_domain.warn()  # before the first question, because a filter may turn the warning into an error
-        model._check_unasked(domain, rows.n_given)
-        if model._prepares and model.random_state is None and not domain.leaks():
-            n_public = 0 if model.neighbors == ADD_REMOVE else rows.n_given
-            repeated_fits.notice(lambda: model._preview(domain, n_public)[0])
+        model._check_before_questions(domain, rows.n_given, out_of_domain)
         encoded_rows = model._encoded(domain, rows)
         if account is not None:
             model._book(account, domain)
         self._forget()
         return self._fitted(model._fit_forest(domain, encoded_rows, n_jobs), domain)
+
+    def _check_before_questions(self, domain: Domain, n_given: int, out_of_domain: OutOfDomainCells) -> None:
+        """Give every warning and raise every error of a fit that read these rows, before its first question.
+
+        The order matters, because a filter may turn a warning into an error.
+        """
+        self._check_size(n_given)
+        out_of_domain.warn()
+        self._check_unasked(domain, n_given)
+        if self._prepares and self.random_state is None and not domain.leaks():
+            n_public = 0 if self.neighbors == ADD_REMOVE else n_given
+            repeated_fits.notice(lambda: self._preview(domain, n_public)[0])
+
+    def _fit_dask(self, X: Any, y: Any, groups: Any, account: Account | None) -> Self:
+        """Fit on a Dask DataFrame and a Dask Series of labels."""
+        raise ValueError(
+            f"{type(self).__name__} reads all rows at once, so it cannot be fitted on a Dask DataFrame; use "
+            "RandomTreeBoosterClassifier or a forest with random splits, or fit on X.compute() and y.compute()."
+        )
 
     def _book(self, account: Account, domain: Domain) -> None:
         """Book the budget of a fit. Raise ValueError if the fit is not certified, because its cost is then unknown."""

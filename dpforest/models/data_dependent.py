@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -96,6 +96,10 @@ class EncodedRows:
             counts = np.bincount(cells, self.weight / UNIT_WEIGHT, minlength=n)
         return counts.reshape(n_leaves, n_classes)
 
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return an array of zeros for numbers that a fit keeps for each row."""
+        return np.zeros(shape, dtype)
+
     def of_table(self, n_rows: int) -> Self:
         """Return these rows as a part of a table of `n_rows` rows, to simulate a release of the whole table."""
         return replace(self, n_given=n_rows, n_table=n_rows)
@@ -136,6 +140,7 @@ class DataDependentClassifier(ForestClassifier):
     Only its subclasses can be fitted. A fit encodes the rows once (`encode`) and then grows a forest (`_fit_forest`).
     """
 
+    most_rows: ClassVar[int] = MAX_BOUND  # largest number of rows that a fit accepts
     structure_is_public = False
     structure_seed = 0  # a parameter only of forests with random draws besides the noise
 
@@ -269,7 +274,7 @@ class DataDependentClassifier(ForestClassifier):
 
     @property
     def _given_bound(self) -> int | None:
-        """The user's public bound on the number of rows, if noise or certificate use it; None for `MAX_BOUND`."""
+        """The user's public bound on the number of rows, if noise or certificate use it; None for `most_rows`."""
         return None
 
     @property
@@ -289,11 +294,13 @@ class DataDependentClassifier(ForestClassifier):
         """
         if not self._hides_rows or self.neighbors != ADD_REMOVE:
             return max(n_rows, 1)
-        return MAX_BOUND if self._given_bound is None else self._given_bound
+        return self.most_rows if self._given_bound is None else self._given_bound
 
     def _check_size(self, n_rows: int) -> None:
-        if n_rows > MAX_BOUND:
-            raise ValueError(f"the table has more rows than the {MAX_BOUND:,} that this forest accepts; use fewer rows")
+        if n_rows > self.most_rows:
+            raise ValueError(
+                f"the table has more rows than the {self.most_rows:,} that this forest accepts; use fewer rows"
+            )
         bound = self._row_bound(n_rows)
         if n_rows > bound:
             raise ValueError(

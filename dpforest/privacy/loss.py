@@ -289,7 +289,7 @@ def _last(private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
         power -= 1
     if power == _LEAST:
         if not rising:
-            raise ValueError("no μ² from 10^-40 is private enough.")
+            raise ValueError("no μ² from 10^-39 is private enough.")
         return Fraction(10) ** (power + 1)
     while private(Fraction(10) ** (power + 1)) is not rising:
         power += 1

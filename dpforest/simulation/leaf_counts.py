@@ -6,12 +6,11 @@ at depth d is the tree of depth d with the same seed. Second, the first trees of
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numba import njit
 
-from dpforest.models.random.fit import rows_to_trees
+from dpforest.models.random.fit import count_kept_rows, rows_to_trees
 from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy.randomness import DemoSource
 from dpforest.simulation.pieces import NOISE_SEED
@@ -99,29 +98,35 @@ class RoutedCounts(LeafCounts):
 
 
 class RoutedRows:
-    """The leaf of every row in every tree of the deepest forest.
+    """The leaf of every held-out row in every tree of the deepest forest, and counts of the fitted rows in its leaves.
 
     `reached` are the leaves that at least one held-out row reaches.
     """
 
     def __init__(self, trees: Trees, domain: Domain, split: Split) -> None:
         self.trees, self.domain, self.split = trees, domain, split
-        self.train = routing.leaves_of_rows(trees, domain, split.X_train)
+        self._counts = dict[tuple[str, int, int], tuple[np.ndarray, np.ndarray]]()
         test = routing.leaves_of_rows(trees, domain, split.X_test)
         is_reached = np.zeros(trees.n_leaves, bool)
         is_reached[test] = True
         self.reached = np.flatnonzero(is_reached)
         self.test = np.ascontiguousarray((np.cumsum(is_reached, dtype=np.int32) - 1)[test].T)  # indices into `reached`
 
-    @cached_property
-    def all_counts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nonempty leaves and their counts (n, n_classes), if every tree counts all rows instead of a part of them."""
-        k, units = self.domain.n_classes, self.split.units
-        at = (self.train.astype(np.int64) * k + self.split.y_train).reshape(self.train.size)
-        weight = None if units is None else np.tile(units.weight, len(self.train))
-        cells = np.bincount(at, weight, minlength=self.trees.n_leaves * k).astype(np.int64).reshape(-1, k)
-        leaves = np.flatnonzero(cells.any(axis=1))
-        return leaves, cells[leaves]
+    def counts(self, spec: ForestSpec, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the leaves that hold rows of a fit with this spec and seed, and their counts (n, n_classes).
+
+        If every row is in every tree, the leaves are those of the largest forest.
+        """
+        key = spec.partition, 0 if spec.partition == "shared" else spec.n_trees, seed
+        if key not in self._counts:
+            split = self.split
+            tree_of_row = rows_to_trees(spec, split.row_ids, DemoSource(seed + NOISE_SEED), split.units)
+            counts = count_kept_rows(
+                self.trees, self.domain, split.X_train, split.y_train, tree_of_row, n_jobs=1, units=split.units
+            )
+            leaves = np.flatnonzero(counts.any(axis=1))
+            self._counts[key] = leaves, counts[leaves]
+        return self._counts[key]
 
 
 class Level:
@@ -146,19 +151,10 @@ class Level:
     def count(self, spec: ForestSpec, seed: int) -> RoutedCounts:
         """Assign rows to trees as in a fit with this spec and seed, and return the counts of rows in the leaves."""
         rows, k, n_leaves = self.rows, self.rows.domain.n_classes, int(self.leaf_start[spec.n_trees])
-        units = rows.split.units
-        tree_of_row = rows_to_trees(spec, rows.split.row_ids, DemoSource(seed + NOISE_SEED), units)
-        if tree_of_row is None:
-            deep, weight = rows.all_counts
-            leaf = self.leaf[deep]
-            inside = leaf < n_leaves
-            leaf, weight = leaf[inside], weight[inside]
-        else:
-            kept = np.flatnonzero(tree_of_row >= 0)
-            leaf = self.leaf[rows.train[tree_of_row[kept], kept]]
-            weight = np.eye(k, dtype=np.int64)[rows.split.y_train[kept]]
-            if units is not None:
-                weight *= units.weight[kept, None]
+        deep, weight = rows.counts(spec, seed)
+        leaf = self.leaf[deep]
+        inside = leaf < n_leaves
+        leaf, weight = leaf[inside], weight[inside]
         used, reached = np.zeros(n_leaves, bool), self.reached
         used[leaf] = True
         empty = 1 - np.count_nonzero(used) / n_leaves

@@ -58,6 +58,10 @@ class OutOfDomainCells:
         """Return the number of cells or labels of this kind, of an attribute or the label called `name`."""
         return self._counts.get((name, kind), 0)
 
+    def counts(self) -> dict[tuple[str, OutOfDomain], int]:
+        """Return a copy of all counts, which can be sent to another process."""
+        return dict(self._counts)
+
     def sentences(self) -> list[str]:
         """Return one sentence for each attribute and kind that occurred."""
         counts = sorted(self._counts.items(), key=lambda item: (item[0][0], item[0][1].name))

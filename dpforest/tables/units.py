@@ -181,6 +181,13 @@ def identifiers_of(unit: str | None, X: Any, groups: Any) -> Any:
     return cells
 
 
+def identifier_hashes(identifiers: Any) -> np.ndarray:
+    """Return a hash of each row's identifier as a text, int64 (n,); 0 for a row without an identifier."""
+    registry = UnitRegistry()
+    number = registry._numbers(identifiers)
+    return np.append(registry.ids(), 0)[number]
+
+
 def _rank(person: np.ndarray) -> np.ndarray:
     """Return the rank, from 0, of each row among the rows of its person, in the order of the table."""
     order = np.argsort(person, kind="stable")

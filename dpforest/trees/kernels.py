@@ -174,17 +174,21 @@ def count_assigned(codes, y, weight, tree_of_row, packed, counts):
 
 
 @njit(nogil=True, cache=True)
-def find_leaves(codes, packed, leaves):
-    """Set the leaf of every row in every tree, numbered over the forest: leaves is int32 (n_trees, n)."""
+def find_leaves(codes, packed, first, leaves):
+    """Set the leaf of every row in every tree: leaves is an integer array (n_trees, n).
+
+    `first` is the number of each tree's first leaf: ``packed[4]`` numbers leaves over the forest, and zeros number them
+    within each tree.
+    """
     scratch = _scratch(codes, packed)
-    leaf, leaf_start = scratch[4], packed[4]
-    n, n_trees = len(codes), len(leaf_start) - 1
+    leaf = scratch[4]
+    n, n_trees = len(codes), len(packed[4]) - 1
     for start in range(0, n, ROWS):
         rows = _load(codes, start, packed, scratch[0])
         for t in range(n_trees):
             _descend(packed, scratch, t)
             for r in range(rows):
-                leaves[t, start + r] = np.int32(leaf_start[t] + leaf[r])
+                leaves[t, start + r] = np.int32(first[t] + leaf[r])
 
 
 @njit(nogil=True, cache=True)

@@ -148,7 +148,7 @@ def _grow_tree(
         kind[node], feature[node], threshold[node], first_child[node] = LEAF, -1, -1, node
         # `used` is the number of multiway tests above the node. Their features cannot be tested again below.
         used = 0
-        above = parent[node]
+        above = parent[node] if level < depth and n_multiway > 0 else -1
         while above >= 0:
             used += kind[above] == MULTIWAY
             above = parent[above]

@@ -179,8 +179,17 @@ def leaves_of_rows(trees: Trees, domain: Domain, X, *, n_jobs: int = 1) -> np.nd
     """Return the leaf number of each row in each tree, int32 (n_trees, n)."""
     packed = pack(trees, len(domain.features))
     leaves = np.empty((trees.n_trees, len(X)), np.int32)
-    for_each_block(domain, X, lambda rows, codes: kernels.find_leaves(codes, packed, leaves[:, rows]), n_jobs)
+    for_each_block(
+        domain, X, lambda rows, codes: kernels.find_leaves(codes, packed, packed[4], leaves[:, rows]), n_jobs
+    )
     return leaves
+
+
+def leaves_in(trees: Trees, domain: Domain, codes: np.ndarray, leaves: np.ndarray, *, n_jobs: int = 1) -> None:
+    """Write the leaf of each row, counted from the first leaf of its tree, to `leaves`, uint16 (n_trees or more, n)."""
+    packed = pack(trees, len(domain.features))
+    first = np.zeros_like(packed[4])
+    for_each_block(domain, codes, lambda rows, part: kernels.find_leaves(part, packed, first, leaves[:, rows]), n_jobs)
 
 
 def scorer(trees: Trees, domain: Domain, of_leaf: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

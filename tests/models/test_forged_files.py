@@ -158,7 +158,7 @@ FORGERIES = [
     (
         "the bound on rows",
         "booster",
-        put("certificate", "assumptions", value=lambda a: [x.replace("2,000,000", "200") for x in a]),
+        put("certificate", "assumptions", value=lambda a: [x.replace(f"{2**40:,}", "200") for x in a]),
         "assumption",
     ),
     ("a reading that the domain does not have", "labels", put("domain", "reading_note", value="theirs"), "assumption"),

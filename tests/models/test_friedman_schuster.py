@@ -1,6 +1,7 @@
 """One private greedy tree: its charges, the effect of one row, and its equality with a greedy tree without noise."""
 
 import itertools
+import json
 import math
 import pickle
 from fractions import Fraction
@@ -12,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dpforest import FriedmanSchusterClassifier, ReleasedForest
 from dpforest.limits import MAX_BOUND
+from dpforest.models.greedy.friedman_schuster import LEVELS_OF_SPLITS
 from dpforest.models.greedy.greedy import bin_rows
 from dpforest.trees.released_scale import nested
 from dpforest.trees.split_scores import COUNTED, UNIT, sensitivity
@@ -60,7 +62,8 @@ def test_entries_sum_to_epsilon_and_a_preview_knows_them(neighbors, criterion, n
     assert ledger.closed and certificate.certified and certificate.loss == Fraction(7, 10)
     bound = 20 if neighbors == "replace-one" else MAX_BOUND
     # The ledger states the sensitivity rounded to a tenth.
-    assert float(splits.sensitivity) == pytest.approx(sensitivity(criterion, bound) / UNIT, abs=0.05)
+    exact = Fraction(sensitivity(criterion, bound), UNIT)
+    assert exact <= splits.sensitivity < exact + Fraction(1, 10)
 
 
 @every_relation
@@ -264,3 +267,18 @@ def test_a_tree_that_needs_more_memory_than_available_is_refused():
         tree(domain=domain, max_depth=15, n_bins=50).check(domain, 10)
     for depth, n_bins in itertools.product((1, 5), (2, 50)):
         tree(domain=domain, max_depth=depth, n_bins=n_bins).check(domain, 10)
+
+
+def test_files_whose_split_sensitivity_is_rounded_to_the_nearest_tenth_are_still_read():
+    X, y = random_table(DOMAIN, 21, 0)
+    text = tree(criterion="gini").fit(X, y).released_.to_json()
+    (splits,) = [e for e in json.loads(text)["ledger"]["entries"] if e["what"] == LEVELS_OF_SPLITS]
+    current = Fraction(splits["sensitivity"])
+    for stated, is_read in ((current - Fraction(1, 10), True), (current - Fraction(2, 10), False)):
+        changed = text.replace(f'"sensitivity": "{current}"', f'"sensitivity": "{stated}"')
+        assert changed != text
+        if is_read:
+            ReleasedForest.from_json(changed)
+        else:
+            with pytest.raises(ValueError, match="sensitivity"):
+                ReleasedForest.from_json(changed)

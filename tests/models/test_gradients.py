@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from dpforest.limits import MAX_CLASSES
-from dpforest.models.boosting import gradients
 from dpforest.models.boosting.clip_bound import UNIT, ClipBound
-from dpforest.models.boosting.gradients import LARGEST, POINT, next_sums
+from dpforest.models.boosting.gradients import LARGEST, POINT, TABLES, next_sums
 from dpforest.models.boosting.round_rule import MOST_ROUNDS
 
 CELL, CELLS = 2**12, 40 * 256  # width of a table cell in units of 1/2**20, and number of cells
@@ -152,10 +151,10 @@ def test_tables_are_the_same_on_every_machine():
 
     No value is near the middle of two integers, so the last bit of an exponential has no effect.
     """
-    assert gradients._EXP.tolist() == exact_table(False)
-    assert gradients._OF_TWO.tolist() == exact_table(True)
-    assert gradients._EXP[0] == 2**30 and gradients._OF_TWO[0] == UNIT // 2 and gradients._OF_TWO[-1] == 0
-    assert np.all(np.diff(gradients._EXP) <= 0) and np.all(np.diff(gradients._OF_TWO) <= 0)
+    assert TABLES.exp.tolist() == exact_table(False)
+    assert TABLES.of_two.tolist() == exact_table(True)
+    assert TABLES.exp[0] == 2**30 and TABLES.of_two[0] == UNIT // 2 and TABLES.of_two[-1] == 0
+    assert np.all(np.diff(TABLES.exp) <= 0) and np.all(np.diff(TABLES.of_two) <= 0)
 
 
 @pytest.mark.parametrize("label", [0, 1])

@@ -16,6 +16,7 @@ from dpforest import Domain, MajorityLabelForestClassifier, RandomDecisionForest
 from dpforest.audit.replay.replay import replay
 from dpforest.audit.replay.tape import Table
 from dpforest.audit.replay.variants import EPSILON, VARIANTS, divides_rows, domain_of, neighbors_of, random_rows
+from dpforest.book import Book
 from dpforest.models.random.partial_counts import PartialCounts
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.ledger import NEIGHBORS
@@ -450,3 +451,16 @@ def test_an_index_of_whole_numbers_names_rows_wherever_the_table_is_cut():
     forest = RandomDecisionForestClassifier(domain=data.domain, partition="independent", random_state=0)
     whole = forest.fit(X, y).forest_.to_json(uncertified=True)
     assert forest.fit_chunks(parts).forest_.to_json(uncertified=True) == whole
+
+
+@pytest.mark.parametrize("settings", [SMALL, AS_IT_COMES], ids=["public scale", "scale asked for"])
+def test_a_fit_in_parts_is_booked_once_and_a_refused_one_is_not(tmp_path, settings):
+    book, (X, y) = Book(tmp_path / "book.sqlite"), table(200)
+    book.add_population("patients", cap=1)
+    forest, parts = MajorityLabelForestClassifier(**settings, epsilon=0.75), [(X[:90], y[:90]), (X[90:], y[90:])]
+    forest.fit_chunks(parts, account=book.account("patients"))
+    (booking,) = book.population("patients").bookings
+    assert booking.cost.loss == forest.ledger_.budget
+    with pytest.raises(ValueError, match="cap"):
+        clone(forest).fit_chunks(parts, account=book.account("patients"))
+    assert len(book.population("patients").bookings) == 1

@@ -10,6 +10,7 @@ import pandas as pd
 
 from dpforest.audit.replay.tape import Table
 from dpforest.models.base import ForestClassifier
+from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.tables.chunked_files import read_chunks
 from dpforest.tables.csv_rows import read_table
@@ -50,7 +51,7 @@ def as_fixed_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> For
 
 def as_parts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
     """Fit three parts, one after another."""
-    assert isinstance(model, RandomStructureClassifier)
+    assert isinstance(model, RandomStructureClassifier | RandomTreeBoosterClassifier)
     return model.fit_chunks(list(_parts(X, y)))
 
 
@@ -63,7 +64,7 @@ def as_part_counts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> F
 
 def as_parquet(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
     """Fit a Parquet file in two parts."""
-    assert isinstance(model, RandomStructureClassifier) and model.domain is not None
+    assert isinstance(model, RandomStructureClassifier | RandomTreeBoosterClassifier) and model.domain is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "table.parquet")
         X.assign(**{model.domain.label: y}).to_parquet(path)
@@ -116,14 +117,16 @@ def _split(model: ForestClassifier, X: pd.DataFrame) -> tuple[np.ndarray, np.nda
 
 _WHOLE: Final[tuple[InputFormat, ...]] = (as_frame, as_array, as_list, as_csv)
 IN_PARTS: Final[tuple[InputFormat, ...]] = (as_parts, as_part_counts)
-_OF_PERSONS: Final[tuple[InputFormat, ...]] = (as_parts, as_parquet, as_counts_of_persons)
 
 
 def formats_of(kind: type[ForestClassifier]) -> tuple[InputFormat, ...]:
     """Return the input formats that a forest accepts."""
-    return (*_WHOLE, *IN_PARTS) if hasattr(kind, "fit_chunks") else _WHOLE
+    parts = (as_parts,) if hasattr(kind, "fit_chunks") else ()
+    return (*_WHOLE, *parts, as_part_counts) if hasattr(kind, "fit_counts") else (*_WHOLE, *parts)
 
 
 def formats_of_persons(kind: type[ForestClassifier]) -> tuple[InputFormat, ...]:
     """Return the input formats that a forest accepts if its domain declares a unit of privacy."""
-    return (*_WHOLE, as_fixed_csv, *_OF_PERSONS) if hasattr(kind, "fit_chunks") else (*_WHOLE, as_fixed_csv)
+    parts = (as_parts, as_parquet) if hasattr(kind, "fit_chunks") else ()
+    counts = (as_counts_of_persons,) if hasattr(kind, "fit_counts") else ()
+    return (*_WHOLE, as_fixed_csv, *parts, *counts)

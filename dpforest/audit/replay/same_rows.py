@@ -97,6 +97,7 @@ def _others(
     yield "two threads", as_frame, (X, y), 2
     if hasattr(model, "fit_chunks"):
         yield "in parts", in_two_parts(cut), (X, y), None
+    if hasattr(model, "fit_counts"):
         yield "counts of parts", counts_of_two_parts(cut), (X, y), None
 
 

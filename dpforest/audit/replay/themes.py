@@ -117,8 +117,10 @@ def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: 
     domain = random_domain(rng, _n_classes(rng), 6)
     n = 3 + _log_uniform(rng, 200)
     cut = int(rng.integers(1, n - 1))
-    formats = in_two_parts(cut), counts_of_two_parts(cut)
-    input_format = formats[rng.integers(2)] if hasattr(kind, "fit_chunks") else as_frame
+    formats = [in_two_parts(cut)] * hasattr(kind, "fit_chunks") + [counts_of_two_parts(cut)] * hasattr(
+        kind, "fit_counts"
+    )
+    input_format = formats[rng.integers(len(formats))] if formats else as_frame
     if rng.random() < 0.6:
         return random_case(rng, kind, n, domain, input_format=input_format, scale_share=float(rng.choice([0.1, 0.5])))
     few = int(rng.integers(1, 4))

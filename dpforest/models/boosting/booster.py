@@ -1,20 +1,27 @@
 """Gradient boosting of totally random trees: each round releases noisy sums of clipped gradients, leaf by leaf."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from os import PathLike
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dpforest.checks import count, is_number, threads
-from dpforest.limits import DELTA_MAX, DELTA_MIN, MAX_DEPTH
-from dpforest.models.base import AUTO, ForestClassifier
+from dpforest.limits import DELTA_MAX, DELTA_MIN, MAX_DEPTH, MAX_SUMMED_ROWS
+from dpforest.models.base import AUTO, Account, ForestClassifier
 from dpforest.models.boosting.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_SHARE, BoosterSpec
 from dpforest.models.boosting.clip_bound import UNIT, UNIT_GRID, ClipBound
 from dpforest.models.boosting.gradient_rounds import boost
+from dpforest.models.boosting.gradient_sums import GradientSums
 from dpforest.models.boosting.round_rule import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
+from dpforest.models.boosting.rows_in_files import RowFiles
+from dpforest.models.boosting.rows_on_workers import RowsOnWorkers
+from dpforest.models.dask_frames import partitions_of
 from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
+from dpforest.models.part_reading import PartReadingClassifier
 from dpforest.models.preparation import GREEDY, LEAST_SIZE, Preparation
 from dpforest.models.trace import Trace
 from dpforest.privacy.certificate import Certificate, large_delta_caution
@@ -23,14 +30,17 @@ from dpforest.privacy.loss import GAUSSIAN, PURE, PrivacyLoss, mu_for
 from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.privacy.rationals import LIMIT, printed_decimal
 from dpforest.tables.domain import Domain
+from dpforest.tables.out_of_domain import OutOfDomainCells
+from dpforest.tables.rows import read_rows
 from dpforest.trees.forest import Forest
+from dpforest.trees.layout import Trees
 from dpforest.trees.leaves import ScoreLeaves
 from dpforest.trees.random_trees import grow_random_trees
-from dpforest.trees.released_scale import LEVELS
+from dpforest.trees.released_scale import LEVELS, ReleasedScale
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RandomTreeBoosterClassifier(DataDependentClassifier):
+class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier):
     """Gradient boosting of totally random trees.
 
     With δ above 0, this estimator fits the most accurate forest of the library for ε of at least 0.1. With δ = 0 and a
@@ -74,7 +84,8 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     budget, `total_step` is small, so scores remain near 0. Then the predicted probabilities of the classes are too
     close to each other, but they still rank rows well.
 
-    There is no `fit_chunks`, because every round reads all rows again.
+    Every round reads all rows again. So `fit_chunks` keeps the encoded rows in files, and a fit on a Dask DataFrame
+    keeps them on the workers.
 
     Examples
     --------
@@ -85,6 +96,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
     True
     """
 
+    most_rows: ClassVar[int] = MAX_SUMMED_ROWS
     mode: ClassVar[str] = "certified"  # type: ignore[misc]  # no paper publishes this forest
     delta: float = 1e-6
     total_step: float | str = AUTO
@@ -96,6 +108,7 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         "max_depth": count(1, MAX_DEPTH, or_rule=AUTO),
         "delta": lambda name, value: _check_delta(name, value),
         "total_step": lambda name, value: _check_step(name, value),
+        "size": count(1, MAX_SUMMED_ROWS, optional=True),
     }
 
     # ------------------------------------------------------------ what is spent
@@ -166,18 +179,121 @@ class RandomTreeBoosterClassifier(DataDependentClassifier):
         spec, rows = self._prepared(domain, rows, ledger, source)
         if rows.n_table:  # a simulation on a part of a table divides sums by the number of rows in this part
             spec = replace(spec, n_rows=max(round(spec.n_rows * rows.n_counted / rows.n_table), 1))
-        trees = grow_random_trees(
+        trees = self._grown(spec, domain, rows.scale)
+        paid = self._charge(spec, ledger)
+        with ThreadPoolExecutor(n_jobs) as pool:
+            map_parts = map if n_jobs == 1 else pool.map
+            sums = GradientSums(domain, trees, spec.clip, rows, n_jobs=n_jobs, map_parts=map_parts)
+            counted = None if trace is None else lambda: rows.counted(sums.leaf, 2**spec.depth, domain.n_classes)
+            values = boost(spec, sums.of_round, paid, source, trace=trace, counted=counted)
+        return self._boosted(spec, domain, trees, values, ledger, source, rows.scale)
+
+    def fit_chunks(
+        self,
+        chunks: Iterable[tuple[Any, ...]],
+        *,
+        folder: str | PathLike[str] | None = None,
+        account: Account | None = None,
+    ) -> Self:
+        """Fit on a table in parts, with the same forest, certificate and ledger as a `fit` on the whole table.
+
+        The fit reads each part once, and keeps the encoded rows and their scores in unnamed files that are mapped into
+        memory. Only the curator (the data holder) may have access to the disk. The files are gone when the fit ends,
+        also if the process is killed.
+
+        Parameters
+        ----------
+        chunks : iterable of (X, y) or (X, y, groups)
+            Parts of the table, each as in `fit`. `dpforest.read_chunks` reads parts from a file. If the domain declares
+            a unit of privacy, parts are read twice, and the identifiers of all persons are held in memory.
+        folder : path, optional
+            Folder for the files, by default the system's folder for temporary files, which may be in memory. A row
+            takes 2 bytes for each attribute, and 13 bytes more (with more than two classes, 5 bytes and 8 for each
+            class). With a unit of privacy, it takes 8 bytes more.
+        account : Account, optional
+            As in `fit`.
+
+        Returns
+        -------
+        self
+            This estimator, fitted on all parts.
+
+        Raises
+        ------
+        ValueError
+            If there is no public domain with classes, if a part lacks columns of the domain, or if an iterator would
+            have to be read twice.
+        OSError
+            If the folder has no room. The fit has then released nothing.
+
+        Examples
+        --------
+        >>> from dpforest import RandomTreeBoosterClassifier, load_dataset
+        >>> data = load_dataset("breast_wisconsin")
+        >>> forest = RandomTreeBoosterClassifier(domain=data.domain, random_state=0)
+        >>> parts = [(data.X[i : i + 100], data.y[i : i + 100]) for i in range(0, len(data.table), 100)]
+        >>> text = forest.fit_chunks(parts).forest_.to_json(uncertified=True)
+        >>> text == forest.fit(data.X, data.y).forest_.to_json(uncertified=True)
+        True
+        """
+        domain, model, out_of_domain = self._given_domain(), self._checked(), OutOfDomainCells()
+        registry = self._count_persons(domain, chunks) if domain.unit is not None else None
+        with RowFiles(domain, folder) as files:
+            for X, y, *groups in chunks:
+                X, y = self._checked_part(X, y)
+                part = read_rows(
+                    domain, X, y, out_of_domain=out_of_domain, groups=groups[0] if groups else None, registry=registry
+                )
+                files.append(part)
+            rows = files.rows(registry)
+        self._check_rows(rows.codes[:0], reset=True)
+        self._warn_of_leaks(domain)
+        model._check_before_questions(domain, rows.n_given, out_of_domain)
+        if account is not None:
+            model._book(account, domain)
+        return self._fitted(model._fit_forest(domain, rows, threads(model.n_jobs)), domain)
+
+    def _fit_dask(self, X: Any, y: Any, groups: Any, account: Account | None) -> Self:
+        domain, model, out_of_domain = self._given_domain(), self._checked(), OutOfDomainCells()
+        rows = RowsOnWorkers(model, partitions_of(X, y, groups, domain.unit), out_of_domain)
+        self._check_rows(np.empty((0, domain.n_features), np.uint16), reset=True)
+        self._warn_of_leaks(domain)
+        model._check_before_questions(domain, rows.n_given, out_of_domain)
+        if account is not None:
+            model._book(account, domain)
+        source, ledger = source_for(model.random_state), model._ledger(domain)
+        with rows.stopping_fit(ledger):
+            spec, scale = model._prepare(domain, rows.n_rows, rows.n_given, rows.cells, ledger, source)
+            trees = model._grown(spec, domain, scale)
+            paid = model._charge(spec, ledger)
+            rows.start(domain, trees, spec.clip)
+            values = boost(spec, rows.sums_of_round, paid, source)
+        return self._fitted(model._boosted(spec, domain, trees, values, ledger, source, scale), domain)
+
+    def _grown(self, spec: BoosterSpec, domain: Domain, scale: ReleasedScale | None) -> Trees:
+        """Draw the trees of all rounds, without a look at the rows."""
+        return grow_random_trees(
             domain,
             n_trees=spec.n_trees,
             depth=spec.depth,
             seed=self.structure_seed,
             categorical="ordered",
-            scale=rows.scale,
+            scale=scale,
         )
-        paid = self._charge(spec, ledger)
-        values = boost(spec, domain, trees, rows, paid, source, n_jobs=n_jobs, trace=trace)
+
+    def _boosted(
+        self,
+        spec: BoosterSpec,
+        domain: Domain,
+        trees: Trees,
+        values: np.ndarray,
+        ledger: Ledger,
+        source: SecretSource | DemoSource,
+        scale: ReleasedScale | None,
+    ) -> Forest:
+        """Return the forest with these values of leaves."""
         about = {"structure_seed": int(self.structure_seed), "total_step": float(spec.total_step)}
-        return self._assembled(spec, domain, trees, ScoreLeaves(values), ledger, source, about, rows.scale)
+        return self._assembled(spec, domain, trees, ScoreLeaves(values), ledger, source, about, scale)
 
     # ------------------------------------------------------------ after a fit
 

@@ -11,7 +11,7 @@ sum over rows uses floats. The float operations for one row run in a fixed order
 so all machines get the same gradients.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -26,10 +26,29 @@ _REACH: Final = 40 << _GRID  # length of the tables, for scores that differ by l
 _SHARE: Final = 1 << 30
 LARGEST: Final = 2**39  # largest move of a score, in 1/2**20: about half a million
 
-# Tables for k = 0, 1, 2, ... The first holds the size of a row's gradient with two classes, in 1/1024, if the row's
-# score is k/256 in favor of its class. The second holds exp(-k/256), in units of 1/_SHARE.
-_OF_TWO: Final = np.rint(UNIT / (1 + np.exp(np.arange(_REACH) / 2**_GRID))).astype(np.int64)  # the last entry is 0
-_EXP: Final = np.rint(_SHARE * np.exp(-np.arange(_REACH) / 2**_GRID)).astype(np.int64)
+
+class GradientTables(NamedTuple):
+    """Exponentials for scores that are multiples of 1/256.
+
+    One machine computes them for a whole fit, because ``np.exp`` may differ in the last digit between machines.
+
+    Parameters
+    ----------
+    of_two : int64 array
+        Entry k is the size of a row's gradient with two classes, in 1/1024, if the row's score is k/256 in favor of its
+        class. The entries never rise, and the last one is 0.
+    exp : int64 array
+        Entry k is exp(-k/256), in units of 1/2**30.
+    """
+
+    of_two: np.ndarray
+    exp: np.ndarray
+
+
+TABLES: Final = GradientTables(
+    np.rint(UNIT / (1 + np.exp(np.arange(_REACH) / 2**_GRID))).astype(np.int64),
+    np.rint(_SHARE * np.exp(-np.arange(_REACH) / 2**_GRID)).astype(np.int64),
+)
 
 
 def next_sums(
@@ -40,6 +59,7 @@ def next_sums(
     y: np.ndarray,
     clip: ClipBound,
     weight: np.ndarray | None = None,
+    tables: GradientTables = TABLES,
 ) -> np.ndarray:
     """Add the moves of the last round to the rows' scores, and sum gradients in the next tree's leaves.
 
@@ -54,12 +74,14 @@ def next_sums(
         Leaf of each row in the last tree, and in the next tree.
     moves : int64 array of shape (n_leaves, 1) or (n_leaves, n_classes)
         Values that the leaves of the last tree add to scores, in 1/2**20.
-    y : int32 array of shape (n,)
+    y : integer array of shape (n,)
         Class index of each row.
     clip : ClipBound
         Bound on the gradient of each row.
     weight : int64 array of shape (n,), optional
         Weight of each row in 1/1024, if the unit of privacy is a person (``clip.grid`` is 16).
+    tables : GradientTables
+        Exponentials, which must be the same in all parts of a table.
 
     Returns
     -------
@@ -68,9 +90,9 @@ def next_sums(
     """
     sums = np.zeros_like(moves)
     if scores.shape[1] == 1:
-        _next_of_two(scores[:, 0], before, moves[:, 0], leaf, y, weight, _OF_TWO, sums[:, 0])
+        _next_of_two(scores[:, 0], before, moves[:, 0], leaf, y, weight, tables.of_two, sums[:, 0])
     else:
-        _next_of_many(scores, before, moves, leaf, y, weight, _EXP, clip.is_l2, clip.times_classes, sums)
+        _next_of_many(scores, before, moves, leaf, y, weight, tables.exp, clip.is_l2, clip.times_classes, sums)
     return sums
 
 

@@ -1,9 +1,10 @@
 """One private greedy tree (Friedman and Schuster), the baseline of forests that choose splits from the data."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from dpforest.trees.greedy_trees import as_trees, grow_tree, leaf_table, root_hi
 from dpforest.trees.leaves import CountLeaves
 from dpforest.trees.split_scores import UNIT, depends_on_rows, sensitivity, unit_sensitivity
 from dpforest.voting import leaf_shares, leaf_votes
+
+LEVELS_OF_SPLITS: Final = "splits, level by level"  # name of a ledger entry
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,13 @@ class TreeSpec:
         """Sensitivity in the ledger: the largest change, in rows, of a split's score by one row.
 
         With a unit of privacy: one person may change scores in several nodes. The result is the largest sum of these
-        changes, in persons, over all nodes of the last level.
+        changes, in persons, over all nodes of the last level. It is rounded up to tenths.
         """
         if self.count_unit == 1:
             most = sensitivity(self.criterion, self.n_bound)
         else:
             most = unit_sensitivity(self.criterion, self.n_bound, self.depth - 1, self.n_classes)
-        return Fraction(round(10 * most / UNIT), 10)
+        return Fraction(math.ceil(Fraction(10 * most) / UNIT), 10)
 
     def charge(self, ledger: Ledger) -> tuple[QueryBudget, QueryBudget] | None:
         """Charge the ledger for splits and leaves. Return a budget for each of the two, or None without privacy."""
@@ -69,7 +72,7 @@ class TreeSpec:
             return None
         each = self.epsilon * self.preparation.left / rows_changed(self.neighbors)
         splits = ledger.charge(
-            "splits, level by level",
+            LEVELS_OF_SPLITS,
             "exponential",
             self.split_sensitivity,
             each * self.tree_share / self.depth,

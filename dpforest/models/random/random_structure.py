@@ -14,7 +14,9 @@ import pandas as pd
 
 from dpforest.checks import threads
 from dpforest.limits import MAX_BOUND
-from dpforest.models.base import AUTO, ForestClassifier
+from dpforest.models.base import AUTO, Account
+from dpforest.models.dask_frames import partitions_of, sum_of_partitions
+from dpforest.models.part_reading import PartReadingClassifier
 from dpforest.models.preparation import RANDOM_STRUCTURE
 from dpforest.models.random.fit import fit_forest
 from dpforest.models.random.partial_counts import PartCounter, PartialCounts, counting_settings
@@ -27,7 +29,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource, source_for
 from dpforest.tables.domain import Domain
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import EncodedTable, ids_of, read_rows
-from dpforest.tables.units import UnitRegistry, Units, identifiers_of
+from dpforest.tables.units import UnitRegistry, Units
 from dpforest.trees.forest import Forest
 from dpforest.trees.forest_schema import check_domain
 from dpforest.trees.released_scale import ReleasedScale, scale_histograms
@@ -42,7 +44,7 @@ _PARTITIONS = {
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RandomStructureClassifier(ForestClassifier):
+class RandomStructureClassifier(PartReadingClassifier):
     """Base class of the forests whose tree structure does not depend on data. Only its subclasses can be fitted."""
 
     structure_seed: int = 0
@@ -50,12 +52,7 @@ class RandomStructureClassifier(ForestClassifier):
     structure_is_public = True
     scale_rule = RANDOM_STRUCTURE
 
-    @property
-    def needs_all_rows(self) -> bool:
-        """Whether the structure follows from the number of rows."""
-        return False
-
-    def fit_chunks(self, chunks: Iterable[tuple[Any, ...]]) -> Self:
+    def fit_chunks(self, chunks: Iterable[tuple[Any, ...]], *, account: Account | None = None) -> Self:
         """Fit on a table in parts, with the same forest, certificate and ledger as a `fit` on the whole table.
 
         The fit holds one part and the counts of all leaves in memory. It reads all parts twice if it asks about the
@@ -77,6 +74,8 @@ class RandomStructureClassifier(ForestClassifier):
             reads parts from a file. An iterator can be read only once. If you give one, the fit warns and does not ask
             for the scale. It also cannot ask for the number of rows. So you must set depth and number of trees, or give
             a public `size` from which rules choose them.
+        account : Account, optional
+            As in `fit`.
 
         Returns
         -------
@@ -103,13 +102,16 @@ class RandomStructureClassifier(ForestClassifier):
         registry = self._count_persons(domain, chunks) if domain.unit is not None else None
         if model._asks_first(domain):
             if isinstance(chunks, Iterator):
-                return self._fit_iterator(chunks)
+                return self._fit_iterator(chunks, account)
             scales, out_of_domain = PartialScale.of_nobody(domain), OutOfDomainCells()
             for X, y, *groups in chunks:
                 X, y = self._checked_part(X, y)
                 scales += self._scale_of(domain, X, y, out_of_domain, groups[0] if groups else None, registry)
             out_of_domain.warn()  # before the first question: a filter may turn the warning into an error
-            self.fit_scale(_with_person_counts(scales, registry))
+            scales = _with_person_counts(scales, registry)
+            if account is not None:
+                model._check_and_book(account, domain, scales.n_given)
+            self.fit_scale(scales)
         counter = self._counter(domain)
         total, out_of_domain = counter.count(_no_rows(domain)), OutOfDomainCells()
         tree_of_person = None
@@ -127,23 +129,11 @@ class RandomStructureClassifier(ForestClassifier):
         if not model._asks_first(domain):  # otherwise the code above has already given both warnings
             out_of_domain.warn()
             self._warn_of_leaks(domain)
+            if account is not None:
+                model._check_and_book(account, domain, total.n_rows)
         return self._release(total, domain)
 
-    def _count_persons(self, domain: Domain, chunks: Iterable[tuple[Any, ...]]) -> UnitRegistry:
-        """Count the rows of each person in all parts together."""
-        if isinstance(chunks, Iterator):
-            raise ValueError(
-                "These parts can be read only once, but the fit counts the rows of each person in a separate "
-                "pass; give a list of parts or dpforest.read_chunks."
-            )
-        registry = UnitRegistry()
-        for X, y, *groups in chunks:
-            X, y = self._checked_part(X, y)
-            identifiers = identifiers_of(domain.unit, X, groups[0] if groups else None)
-            registry.count(identifiers, domain.listed_labels(y) >= 0)
-        return registry
-
-    def _fit_iterator(self, chunks: Iterator[tuple[Any, Any]]) -> Self:
+    def _fit_iterator(self, chunks: Iterator[tuple[Any, Any]], account: Account | None) -> Self:
         """Run `fit_chunks` on an iterator, without asking for the scale."""
         size_is_public = self.size is not None and self.neighbors == ADD_REMOVE
         if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and not size_is_public:
@@ -157,7 +147,8 @@ class RandomStructureClassifier(ForestClassifier):
             "be less accurate; give a list of parts, dpforest.read_chunks, or scale_share='public'.",
             stacklevel=3,
         )
-        model = type(self)(**{**self.get_params(deep=False), "scale_share": "public"}).fit_chunks(chunks)
+        model = type(self)(**{**self.get_params(deep=False), "scale_share": "public"})
+        model.fit_chunks(chunks, account=account)
         return self._fitted(model.forest_, model.domain_)
 
     def partial_scale(self, X: Any, y: Any, groups: Any = None) -> PartialScale:
@@ -328,6 +319,24 @@ class RandomStructureClassifier(ForestClassifier):
         self._warn_of_leaks(domain)
         return self._release(part, domain)
 
+    def _fit_dask(self, X: Any, y: Any, groups: Any, account: Account | None) -> Self:
+        domain, model = self._given_domain(), self._checked()
+        partitions = partitions_of(X, y, groups, domain.unit)
+        asks_first = model._asks_first(domain)
+        first = sum_of_partitions(model.partial_scale if asks_first else model.partial_counts, partitions)
+        if account is not None:
+            model._check_and_book(account, domain, first.n_given if asks_first else first.n_rows)
+        if not asks_first:
+            return self.fit_counts(first)
+        self.fit_scale(first)
+        return self.fit_counts(sum_of_partitions(self.partial_counts, partitions))
+
+    def _check_and_book(self, account: Account, domain: Domain, n_given: int) -> None:
+        """Book the budget of a fit in parts, after all checks of the fit, because a refused fit must cost nothing."""
+        self._check_size(n_given)
+        self._check_unasked(domain, n_given)
+        self._book(account, domain)
+
     def _release(self, part: PartialCounts, domain: Domain) -> Self:
         """Release a forest from counts: fit on an empty table, and add the counts to its leaves before the noise."""
         model = self._checked()
@@ -457,27 +466,6 @@ class RandomStructureClassifier(ForestClassifier):
 
     def _seeds(self) -> dict[str, Any]:
         return {"structure_seed": int(self.structure_seed), "random_state": self.random_state}
-
-    def _given_domain(self) -> Domain:
-        """Return the domain that encodes all parts of a table.
-
-        Raise ValueError if the domain has no classes, or if the depth follows from the number of all rows.
-        """
-        if not isinstance(self.domain, Domain) or not self.domain.classes:
-            raise ValueError(
-                "Rows can be counted part by part only with a public domain that has classes, because no part may "
-                "determine the domain; give domain=Domain(..., classes=...)."
-            )
-        if self.needs_all_rows:
-            raise ValueError(
-                "The depth of this forest follows from the number of all rows, so rows cannot be counted part by part; "
-                "give max_depth, or n_bound, a public bound on that number."
-            )
-        return self.reading_domain(self.domain)
-
-    def _checked_part(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Check a part as `fit` checks a table, on a copy, because other threads may use this estimator."""
-        return type(self)(**self.get_params(deep=False))._check_table(X, y)
 
     def _counter(self, domain: Domain) -> PartCounter:
         model = self._checked()
