@@ -19,15 +19,15 @@ from tests.style_debt import HOME
 # Checks that are switched off, with the reason.
 OFF = {
     "ES01": "a summary may be enough",
-    "EX01": "examples are for the functions that the README shows, not for each function",
+    "EX01": "examples are for the functions that docs/LIBRARY.md shows, not for each function",
     "SA01": "texts name related functions where this helps",
     "SS05": "the check mistakes plural nouns for verbs",
     "PR04": "`as in` another class is a type",
     "PR08": "a description may begin with α, which is no capital letter",
     "RT04": "a description may begin with float64, which is no capital letter",
 }
-README = HOME / "README.md"
-MODULES = sorted(set(re.findall(r"^from (dpforest\.[\w.]+) import", README.read_text(encoding="utf-8"), re.MULTILINE)))
+LIBRARY = HOME / "docs" / "LIBRARY.md"
+MODULES = sorted(set(re.findall(r"^from (dpforest\.[\w.]+) import", LIBRARY.read_text(encoding="utf-8"), re.MULTILINE)))
 
 
 def is_ours(thing: Any) -> bool:
@@ -35,7 +35,7 @@ def is_ours(thing: Any) -> bool:
 
 
 def functions() -> Iterator[str]:
-    """Yield the names in `dpforest`, and the public functions of the modules that the README imports from."""
+    """Yield the names in `dpforest`, and the public functions of the modules that docs/LIBRARY.md imports from."""
     yield from (f"dpforest.{name}" for name in dpforest.__all__)
     for module in MODULES:
         for name, thing in vars(importlib.import_module(module)).items():
