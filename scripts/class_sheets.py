@@ -35,6 +35,7 @@ SHEETS = {
     "handout.md.j2": HOME / "docs" / "class" / "handout.md",
     "exercises.md.j2": HOME / "docs" / "class" / "exercises.md",
     "solutions.md.j2": HOME / "docs" / "class" / "solutions.md",
+    "take_home.md.j2": HOME / "docs" / "class" / "take_home.md",
 }
 Law = Callable[[np.ndarray], np.ndarray]
 
@@ -146,6 +147,9 @@ def values() -> dict[str, Any]:
         "rules": rules(),
         "steps": STEPS,
         "clock": clock(),
+        "minutes": lambda *which: sum(STEPS[number].minutes for number in which),
+        "floor_of_two": f"{math.floor(10_000 * float(flip_floor(3, 1.0, 2))) / 100:.2f} %",
+        "quarter": f"{math.log(2) / 3:.2f}",  # solves e^(-3ε)/2 = 1/4
         "lead": lambda epsilon: math.ceil(math.log(50) / epsilon),
         "scale": lambda epsilon: f"{float(10 / Fraction(str(epsilon))):.3g}",
         "alone_in_one": int((classroom.members(1).sum(axis=1) == 1).sum()),

@@ -1,6 +1,6 @@
 """Take the README's picture, or pictures of all pages.
 
-Usage: python scripts/screenshots.py                 docs/explore.png
+Usage: python scripts/screenshots.py                 docs/explore.png, docs/class/take_home_*.png
        python scripts/screenshots.py --all DIRECTORY  every tab, wide and narrow, light and dark
 """
 
@@ -11,7 +11,14 @@ from browser import ROOT, idle, open_browser, serve
 from playwright.sync_api import Browser
 
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+SHEET = {"width": 1120, "height": 700}
 README = "/"
+# The links of docs/class/take_home.md
+TAKE_HOME = (
+    "/?data=nursery&forest=majority+labels&eps=1",
+    "/Theory?theorem=Floor+of+a+leaf",
+    "/Audit?rule=smooth+sensitivity&eps=1",
+)
 PAGES = {
     "tree": "/?data=pendigits&forest=noisy+counts",
     "boosted": "/?data=adult&forest=boosted&alphas=follows+the+error%2C+with+noise",
@@ -93,3 +100,6 @@ if __name__ == "__main__":
             everything(browser, address, arguments.all, arguments.only)
         else:
             picture(browser, address + README, ROOT / "docs" / "explore.png", size=WIDE, whole=False)
+            for number, link in enumerate(TAKE_HOME, 1):
+                path = ROOT / "docs" / "class" / f"take_home_{number}.png"
+                picture(browser, address + link, path, size=SHEET, whole=False)
