@@ -23,7 +23,8 @@ OPTIONS = {
     "purpose": "a test",
     "owner": "the office",
 }
-FLAGS = ("--one-row-per-person", "--new-population", "--yes")
+YES = ("--one-row-per-person", "--yes", "--chosen-without-looking")
+FLAGS = (*YES, "--new-population")
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_a_release_is_booked_written_verified_and_used(folder, capsys):
     (booking,) = Book().population(PEOPLE).bookings
     assert booking.sha256 and booking.record and booking.cost.loss.epsilon(0) == Fraction(1)
     assert main(["verify", result["files"]["forest"], result["files"]["record"]]) == 0
-    assert "The record describes this file." in capsys.readouterr().out
+    assert "are not checked: check a signature" in capsys.readouterr().out
 
     assert main(["predict", result["files"]["forest"], "votes.csv"]) == 0
     rows = pd.read_csv("votes_predicted.csv")
@@ -58,9 +59,9 @@ def test_a_release_is_booked_written_verified_and_used(folder, capsys):
     assert main(["predict", result["files"]["forest"], "votes.csv"]) == 2  # no file is replaced without --force
     assert "add --force" in capsys.readouterr().err
 
-    assert release("--one-row-per-person", "--yes") == 2  # the cap
+    assert release(*YES) == 2  # the cap
     assert "Your cap is 1.5" in capsys.readouterr().err
-    assert release("--one-row-per-person", "--yes", epsilon="0.5") == 0
+    assert release(*YES, epsilon="0.5") == 0
     assert Book().population(PEOPLE).total().epsilon == Fraction(3, 2)
     files = sorted(path.name for path in folder.glob("votes_release_*.json.gz"))
     assert files == ["votes_release_1.json.gz", "votes_release_2.json.gz"]
@@ -72,7 +73,7 @@ def test_a_release_is_booked_written_verified_and_used(folder, capsys):
     ("flags", "options", "words"),
     [
         (("--new-population", "--yes"), {}, "add --one-row-per-person"),
-        (("--one-row-per-person", "--yes"), {}, "add --new-population"),
+        (YES, {}, "add --new-population"),
         (("--one-row-per-person", "--new-population"), {}, "Add --yes"),
         (FLAGS, {"epsilon": "-1"}, "epsilon"),
         (FLAGS, {"delta": "1e-6"}, "Only the booster has a δ"),

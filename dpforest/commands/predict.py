@@ -31,6 +31,8 @@ def predict(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
     """Predict all rows, and write them to a new file. Return the exit code, and the result as an object and as text."""
     table: Path = options.table
     out = options.out or table.with_name(f"{table.stem}_predicted.csv")
+    if any(out.exists() and out.samefile(path) for path in (table, options.forest) if path.exists()):
+        raise ValueError(f"{out} is a file that this command reads. Name another file with --out.")
     if out.exists() and not options.force:
         raise ValueError(f"{out} exists already. Name another file with --out, or add --force to replace it.")
     terminal.progress(0, 3, "Reading the forest")
@@ -40,7 +42,7 @@ def predict(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
     terminal.progress(2, 3, "Predicting")
     result = predict_csv(forest, csv)
     rows = result.next_to(csv.table, forest.domain.label)
-    write_whole(out, rows.to_csv(index=False).encode("utf-8"))
+    write_whole(out, rows.to_csv(index=False).encode("utf-8"), mode=0o600)
     terminal.progress(3, 3, "Done")
     fits = int(result.fits.sum())
     left = len(rows) - fits

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dpforest.book import SpentError
+from dpforest.book.releasing import reason_of
 from dpforest.limits import MAX_DOMAIN_BYTES
 from dpforest.tables.csv_table import CsvTable, read_csv
 from dpforest.tables.csv_text import TableError
@@ -19,6 +21,7 @@ from dpforest.tables.domain import Domain, DomainError
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 
 OK, FLAWED, FAILED = 0, 1, 2  # exit codes: all went well; the work is done but with a flaw; the work is not done
+SPENT = 3  # exit code: ε is spent, but the release is not complete
 
 
 def run(name: str, work: Callable[[], tuple[int, dict[str, Any], str]], *, as_json: bool) -> int:
@@ -41,13 +44,11 @@ def run(name: str, work: Callable[[], tuple[int, dict[str, Any], str]], *, as_js
         with _warnings_as_notes():
             code, content, words = work()
     except (ValueError, OSError) as problem:
-        sentence = str(problem)
-        if isinstance(problem, OSError) and problem.filename and problem.strerror:
-            sentence = f"{problem.filename}: {problem.strerror}."
+        sentence, is_spent = reason_of(problem), isinstance(problem, SpentError)
         if as_json:
-            print(json.dumps({"error": sentence}, ensure_ascii=False))
+            print(json.dumps({"error": sentence, **({"spent": True} if is_spent else {})}, ensure_ascii=False))
         note(f"{name}: {sentence}")
-        return FAILED
+        return SPENT if is_spent else FAILED
     except KeyboardInterrupt:
         note(f"{name}: stopped.")
         return FAILED

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from dpforest import book, verify
 from dpforest.book import RecordError, ReleaseRecord
 from dpforest.commands.terminal import FAILED, FLAWED, note
+
+AGREES: Final = (
+    "The hash, ε, δ, unit, sources and size of the trees in the record are those of this file. Owner, purpose, sums "
+    "and other texts are not checked: check a signature of the record."
+)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -24,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
         note(f"This record cannot be read: {problem}")
         return FAILED
     if not differences:
-        print("The record describes this file.")
+        print(AGREES)
         return code
     print("The record does not describe this file:", *(f"- {each}" for each in differences), sep="\n")
     return FLAWED
