@@ -18,6 +18,7 @@ from dpforest.book.record_file import check_record
 from dpforest.book.releasing import LOOKED, LOST, MadeRelease, RecordWords, make_release, reason_of, spent_words
 from dpforest.commands import terminal
 from dpforest.commands.release_files import ReleaseFiles
+from dpforest.limits import MIN_ROWS
 from dpforest.models.base import ForestClassifier
 from dpforest.privacy.rationals import float_up, text_up
 from dpforest.tables.csv_rows import read_table
@@ -42,6 +43,11 @@ NOT_STATED: Final = (
     "to choose them, and otherwise --chosen-without-looking."
 )
 
+NOBODY_LOOKED: Final = (
+    "By typing yes, you state that nobody chose the forest, ε or other settings by looking at this table. Otherwise, "
+    "add --chosen-by-looking.\n"
+)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -64,23 +70,25 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = terminal.Parser(
         "dpforest release",
         description="Fit a certified forest on a CSV file, and write its file and its record. The command shows the "
         "certificate and the sum of all releases about the same people, and asks before it spends ε.",
+        epilog="Exit codes: 0: released. 1: released, but the record or its page is missing. 2: not released, and "
+        "nothing is spent. 3: ε is spent, but the release is not complete; a second run would spend ε again.",
     )
     parser.add_argument("table", type=Path, help="CSV file with the rows")
     parser.add_argument("schema", type=Path, help="schema of the file (JSON), from the Data tab of the app")
     parser.add_argument("--forest", choices=FORESTS, required=True, help="kind of forest")
-    parser.add_argument("--epsilon", type=float, required=True, help="privacy budget ε of this release")
-    parser.add_argument("--delta", type=float, default=0.0, help="δ, for the booster only (default 0)")
+    parser.add_argument("--epsilon", type=terminal.number, required=True, help="privacy budget ε of this release")
+    parser.add_argument("--delta", type=terminal.number, default=0.0, help="δ, for the booster only (default 0)")
     parser.add_argument("--depth", type=int, help="depth of the trees (default: a public rule)")
     parser.add_argument("--trees", type=int, help="number of trees (default: a public rule)")
     parser.add_argument("--replace-one", action="store_true", help="protect the values of a row, not its presence")
     parser.add_argument("--one-row-per-person", action="store_true", help="state that each row is a different person")
     parser.add_argument("--population", required=True, help="name of the people whom the rows describe")
     parser.add_argument("--new-population", action="store_true", help="add these people to the book")
-    parser.add_argument("--cap", type=float, help="largest total ε of these people, with --new-population")
+    parser.add_argument("--cap", type=terminal.number, help="largest total ε of these people, with --new-population")
     parser.add_argument("--purpose", required=True, help="what the forest is for")
     parser.add_argument("--owner", required=True, help="who is responsible for the release")
     parser.add_argument("--approver", default="", help="who approves the release")
@@ -118,7 +126,7 @@ def release(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
     if plan.domain.label not in rows:
         raise ValueError(f"{options.table} has no column “{plan.domain.label}”, which the schema names as the label.")
     terminal.note(_question(plan, rows))
-    if not options.yes and not terminal.ask("Type yes to release:"):
+    if not options.yes and not terminal.ask(f"{'' if plan.caution else NOBODY_LOOKED}Type yes to release:"):
         raise ValueError("Nothing was released and nothing was spent.")
     with ReleaseFiles(options.out, options.table.stem, plan.book.path.parent) as files:
         made = _make(plan, rows, files)
@@ -196,7 +204,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     if options.delta and options.forest != "booster":
         raise ValueError("Only the booster has a δ. Leave --delta out, or choose --forest booster.")
     words = RecordWords(options.purpose, options.owner, options.approver, options.delta_reason)
-    title = " ".join(options.table.stem.split())[:200] or "a table"
+    title = terminal.printable(" ".join(options.table.stem.split()))[:200] or "a table"
     estimator, caution = _estimator(options, domain), LOOKED if options.chosen_by_looking else ""
     check_words(title=title, delta=options.delta, **asdict(words))
     book = Book(options.book)
@@ -258,17 +266,16 @@ def _question(plan: Plan, rows: pd.DataFrame) -> str:
     at = f" at δ = {text_up(after.delta)}" if after.delta else ""
     spent = f"ε = {text_up(before)} in {plural(n, 'release')}" if n else "nothing"
     limit = "" if cap is None else f" The cap is {text_up(cap)}."
-    out = len(rows) - int(is_labeled.sum())
-    left_out = f" {plural(out, 'row')} without a listed label {'is' if out == 1 else 'are'} left out." if out else ""
-    looking = (
-        ""
-        if plan.caution
-        else (
-            "\nBy typing yes, you state that nobody chose the forest, ε or other settings by looking at this table. "
-            "Otherwise, add --chosen-by-looking."
-        )
-    )
     return (
-        f"{certificate}\n\nSpent on “{plan.population.name}” so far: {spent}. After this release: ε = "
-        f"{text_up(after.epsilon)}{at}.{limit}{left_out} A release cannot be undone.{looking}"
+        f"Planned certificate, for the curator only; the file states the final one.\n{certificate}\n\n"
+        f"For the curator only: {_rows_in_words(len(rows), int(is_labeled.sum()))}\n"
+        f"Spent on “{plan.population.name}” so far: {spent}. "
+        f"After this release: ε = {text_up(after.epsilon)}{at}.{limit} A release cannot be undone."
     )
+
+
+def _rows_in_words(n_rows: int, n_labeled: int) -> str:
+    out = n_rows - n_labeled
+    left_out = f" {plural(out, 'row')} without a listed label {'is' if out == 1 else 'are'} left out." if out else ""
+    few = " With so few rows, the forest is noise." if n_labeled < MIN_ROWS else ""
+    return f"the table has {plural(n_rows, 'row')}.{left_out}{few}"
