@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import csv as csv_module
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from dpforest.tables.csv_table import CsvTable
+from dpforest.tables import csv_text
+from dpforest.tables.csv_rows import bytes_of
+from dpforest.tables.csv_table import CsvTable, read_csv
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.encoding import quoted
 from dpforest.tables.features import text
@@ -58,6 +63,31 @@ class Predictions:
         out.insert(0, unused(f"predicted {label or 'label'}", out.columns), classes)
         out.insert(1, sure, self.shares)
         return out
+
+
+def read_new_rows(path: Path) -> CsvTable:
+    """Read a CSV file as `read_csv` does, also a file of only one row.
+
+    Raises
+    ------
+    TableError
+        If the file is no table, or has no row.
+    """
+    data, name = bytes_of(path)
+    words, _ = csv_text.decode(data)
+    if not words.strip():
+        return read_csv(data, name=name)
+    mark, words = csv_text.delimiter(words)
+    try:
+        records = [cells for _, cells in islice(csv_text.records(words, mark), 3)]
+    except csv_module.Error:
+        records = []
+    if len(records) != 2:
+        return read_csv(data, name=name)
+    twice = io.StringIO(newline="")  # `read_csv` needs two rows, so it gets the row twice, and the copy is removed
+    csv_module.writer(twice, delimiter=mark).writerows([*records, records[1]])
+    csv = read_csv(twice.getvalue().encode(), name=name)
+    return replace(csv, table=csv.table[:1], n_rows=1, cells=csv.cells.slice(0, 1), data=data)
 
 
 def predict_csv(forest: ReleasedForest, csv: CsvTable) -> Predictions:

@@ -2,7 +2,7 @@
 
 from dpforest.book.account import PopulationAccount
 from dpforest.book.book import Book
-from dpforest.book.errors import BookError, StaleProjectError
+from dpforest.book.errors import BookError, SpentError, StaleProjectError
 from dpforest.book.population import Booking, Population, Total
 from dpforest.book.record import PopulationLoss, ReleaseRecord, SchemaSource
 from dpforest.book.record_fields import RecordError, check_words
@@ -21,6 +21,7 @@ __all__ = [
     "RecordError",
     "ReleaseRecord",
     "SchemaSource",
+    "SpentError",
     "StaleProjectError",
     "Total",
     "added_up",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,15 +75,20 @@ class PopulationAccount:
         return self.booking
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name, and rename it when it is complete and on the disk."""
-    handle, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+def write_whole(path: Path, data: bytes, *, mode: int = 0o666) -> None:
+    """Write a file under a temporary name, and rename it when it is complete and on the disk.
+
+    `mode` is the mode of the file before the umask of the process removes rights.
+    """
+    # The temporary name does not depend on the name of the file, which may be as long as the system allows.
+    temporary = path.with_name(f".dpforest-{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        os.replace(temporary, path)
     except BaseException:
-        os.unlink(name)
+        with suppress(OSError):
+            os.unlink(temporary)
         raise

@@ -5,5 +5,9 @@ class BookError(ValueError):
     """Raised if a book cannot be read or written, or refuses a release. If booking a fit fails, no noise was drawn."""
 
 
+class SpentError(ValueError):
+    """Raised if a release is booked but not complete. Its ε is spent, and the message says what is left."""
+
+
 class StaleProjectError(BookError):
     """Raised if somebody saved or deleted a project after it was read, for example in another browser tab."""

@@ -11,7 +11,7 @@ from dpforest.book.errors import BookError
 from dpforest.book.sums import Cost, added_up, as_loss, for_person
 from dpforest.privacy.ledger import NEIGHBORS, REPLACE_ONE
 from dpforest.privacy.loss import PURE
-from dpforest.privacy.rationals import positive_fraction, text_up, written_fraction
+from dpforest.privacy.rationals import MOST_DIGITS, positive_fraction, text_up, written_fraction
 
 MOST_CHARACTERS: Final = 200  # in the name of a population, a project or a release
 
@@ -181,14 +181,17 @@ def check_cost(cost: Cost, delta: float) -> None:
 
 
 def exact_cap(cap: Any) -> Fraction | None:
-    """Return a cap as a fraction. Raise BookError unless it is None or a number above 0."""
+    """Return a cap as a fraction. Raise BookError unless it is None, or a number above 0 that a record can hold."""
     if cap is None:
         return None
     try:
         exact: Any = written_fraction(cap) if isinstance(cap, str) else cap
-        return positive_fraction(exact, "cap")
+        exact = positive_fraction(exact, "cap")
     except (ValueError, ZeroDivisionError):
         raise BookError(f"The cap is an ε above 0, such as 2, not {cap!r}.") from None
+    if max(len(str(exact.numerator)), len(str(exact.denominator))) > MOST_DIGITS:
+        raise BookError(f"The cap is a number of at most {MOST_DIGITS} digits, such as 2. Choose a shorter one.")
+    return exact
 
 
 def shown(epsilon: Fraction) -> str:

@@ -8,11 +8,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 import dpforest
-from dpforest.book.population import Population
+from dpforest.book.population import Booking, Population
 from dpforest.book.record import PopulationLoss, ReleaseRecord, SchemaSource
 from dpforest.book.record_fields import RecordError
+from dpforest.book.rows import now
 from dpforest.book.sums import Cost, for_person, loss_under
 from dpforest.checks import plain
+from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger, unit_noun, unit_words
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
 from dpforest.privacy.rationals import MOST_DIGITS
@@ -79,13 +81,62 @@ def record_of(
     cost = ledger.budget and Cost(ledger.budget, ledger.neighbors, ledger.unit)
     if not certificate.certified or (cost, certificate.delta) != (booked.cost, booked.delta):
         raise RecordError(f"The booking {booking} is not the one of this forest. Use the booking of its fit.")
+    texts = dict(title=title, purpose=purpose, owner=owner, approver=approver, delta_reason=delta_reason)
+    return _record(
+        estimator,
+        estimator.domain_,
+        (certificate, ledger),
+        replace(population, bookings=population.bookings[: place + 1]),
+        hashlib.sha256(file).hexdigest(),
+        chosen_by_looking=chosen_by_looking,
+        **texts,
+    )
+
+
+def check_record(
+    estimator: ForestClassifier, n_rows: int, population: Population, *, chosen_by_looking: bool, **texts: str
+) -> None:
+    """Raise RecordError if a planned release on this population would have no valid record.
+
+    Call this function before the release is booked.
+
+    Parameters
+    ----------
+    estimator : ForestClassifier
+        Certified estimator with a public domain.
+    n_rows : int
+        Number of rows (or of persons) of the table.
+    population : Population
+        The population before the release.
+    chosen_by_looking, texts
+        Fields of `ReleaseRecord`: title, purpose, owner, approver and delta_reason.
+    """
+    domain = estimator.domain
+    if domain is None:
+        return  # the fit is not certified, so it is not booked
+    certificate, ledger = estimator.preview(domain, n_rows)
+    if ledger.budget is None:
+        return
+    cost = Cost(ledger.budget, ledger.neighbors, ledger.unit)
+    planned = Booking("planned", population.name, now(), type(estimator).__name__, cost, certificate.delta)
+    after = replace(population, bookings=(*population.bookings, planned))
+    promise = certificate, ledger
+    _record(estimator, domain, promise, after, "0" * 64, chosen_by_looking=chosen_by_looking, **texts)
+
+
+def _record(
+    estimator: ForestClassifier,
+    domain: Domain,
+    promise: tuple[Certificate, Ledger],
+    population: Population,
+    sha256: str,
+    **texts: Any,
+) -> ReleaseRecord:
+    """Return the record of the last booking of `population`, a release with this certificate and ledger."""
+    (certificate, ledger), booked = promise, population.bookings[-1]
     epsilon, mu_squared = _short(Fraction(certificate.epsilon or 0)), _mu_squared(ledger)
     return ReleaseRecord(
-        title=title,
-        purpose=purpose,
-        owner=owner,
-        approver=approver,
-        delta_reason=delta_reason,
+        **texts,
         population=population.name,
         unit=unit_noun(booked.cost.unit),
         unit_column=booked.cost.unit,
@@ -96,14 +147,13 @@ def record_of(
         neighbors=booked.cost.neighbors,
         loss=loss_sentence(guarantee_of(certificate)),
         settings=settings_of(estimator),
-        sources=sources_of(estimator.domain_),
-        chosen_by_looking=chosen_by_looking,
-        sum_before=_sum_of(replace(population, bookings=population.bookings[:place])),
-        sum_after=_sum_of(replace(population, bookings=population.bookings[: place + 1])),
+        sources=sources_of(domain),
+        sum_before=_sum_of(replace(population, bookings=population.bookings[:-1])),
+        sum_after=_sum_of(population),
         cap=population.cap,
         booking=booked.id,
         time=booked.time,
-        sha256=hashlib.sha256(file).hexdigest(),
+        sha256=sha256,
         dpforest_version=dpforest.__version__,
     )
 
@@ -172,7 +222,20 @@ def _contradictions(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
         problems.append(
             "What an attacker can learn does not follow from the certificate in the file. Do not rely on this record."
         )
-    return problems or _inner_contradictions(record)
+    return problems or [*_other_settings(forest, record), *_inner_contradictions(record)]
+
+
+def _other_settings(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
+    """Return a sentence for each setting of a record that is not the one of the trees in a file."""
+    trees, settings = forest.trees, record.settings
+    n_scores = 1 if forest.domain.n_classes == 2 else forest.domain.n_classes  # some forests have a tree for each class
+    in_file = {"max_depth": (trees.depth,), "n_estimators": (trees.n_trees, Fraction(trees.n_trees, n_scores))}
+    return [
+        f"The settings of the record state {name} = {settings[name]}, but the trees in the file have "
+        f"{name} = {possible[0]}. Do not rely on this record."
+        for name, possible in in_file.items()
+        if isinstance(settings.get(name), int) and settings[name] not in possible
+    ]
 
 
 def _loss_sentences(forest: ReleasedForest) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -10,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 from dpforest.book.account import PopulationAccount
-from dpforest.book.errors import BookError
+from dpforest.book.errors import BookError, SpentError
 from dpforest.book.record import ReleaseRecord
 from dpforest.book.record_fields import RecordError
-from dpforest.book.record_file import record_of
+from dpforest.book.record_file import check_record, record_of
 from dpforest.new_rows import why_not_predicted
+from dpforest.privacy.rationals import text_up
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ N_COMPARED: Final = 20  # number of rows that a forest and its copy from the fil
 LOST: Final = (
     "The noise was drawn, but the forest could not be read back from its file, so there is no file. This failure may "
     "depend on the rows, so the release still costs its ε. It should never happen: please report it."
+)
+LOOKED: Final = (
+    "The settings were chosen while looking at figures of this table. ε does not cover what this choice reveals."
 )
 
 
@@ -65,6 +70,7 @@ def make_release(
     booked: tuple[Book, str] | None = None,
     title: str = "",
     words: RecordWords | None = None,
+    write: Callable[[bytes], object] | None = None,
 ) -> MadeRelease:
     """Draw exact noise once, for a forest on all rows.
 
@@ -85,21 +91,35 @@ def make_release(
         Title of the record.
     words : RecordWords, optional
         Texts of the record. Without them, or without a booking, there is no record.
+    write : callable, optional
+        Writes the file of the forest. The book gets the hash of the file only after this function has returned.
 
     Raises
     ------
     ValueError
         If the table does not fit its domain, a parameter is out of range, or the book refuses the release. Then no
         noise was drawn.
+    SpentError
+        If the fit or `write` fails after the release is booked.
     """
     account = PopulationAccount(*booked) if booked else None
-    forest = estimator.fit(X, y, account=account).released_
-    if caution:
-        forest.about["caution"] = caution
+    if booked and words:
+        population, looked = booked[0].population(booked[1]), bool(caution)
+        check_record(estimator, len(X), population, title=title, chosen_by_looking=looked, **asdict(words))
     try:
-        file = read_back(forest, forest.to_bytes(), X)
-    except ForestFormatError:
-        return MadeRelease(forest, b"")
+        forest = estimator.fit(X, y, account=account).released_
+        if caution:
+            forest.about["caution"] = caution
+        try:
+            file = read_back(forest, forest.to_bytes(), X)
+        except ForestFormatError:
+            return MadeRelease(forest, b"")
+        if write:
+            write(file)
+    except (Exception, KeyboardInterrupt) as problem:
+        if booked is None or account is None or account.booking is None:
+            raise
+        raise SpentError(f"{spent_words(estimator, booked[1])} There is no file: {reason_of(problem)}") from problem
     record = None
     if booked and account and words:
         book, name = booked
@@ -110,6 +130,22 @@ def make_release(
             )
             account.mark_written(file, record.to_dict())
     return MadeRelease(forest, file, record)
+
+
+def spent_words(estimator: ForestClassifier, population: str) -> str:
+    """Return a sentence that states the booked loss of a fit with this estimator."""
+    delta = float(getattr(estimator, "delta", 0))
+    at = f" at δ = {text_up(delta)}" if delta else ""
+    return f"ε = {text_up(estimator.epsilon)}{at} is spent: it is booked on “{population}”."
+
+
+def reason_of(problem: BaseException) -> str:
+    """Return the reason of a failure as a sentence."""
+    if isinstance(problem, KeyboardInterrupt):
+        return "the work was stopped."
+    if isinstance(problem, OSError) and problem.strerror:
+        return f"{problem.filename}: {problem.strerror}." if problem.filename else f"{problem.strerror}."
+    return str(problem) or type(problem).__name__
 
 
 def read_back(forest: ReleasedForest, file: bytes, rows: pd.DataFrame) -> bytes:

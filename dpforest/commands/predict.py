@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from dpforest.tables.features import plural
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command, and return its exit code: 1 if the forest cannot predict some of the rows."""
-    parser = argparse.ArgumentParser(
+    parser = terminal.Parser(
         "dpforest predict", description="Predict the rows of a CSV file with a released forest. Nothing is spent."
     )
     parser.add_argument("forest", type=Path, help="file of a released forest: .json.gz or .json")
@@ -30,24 +31,43 @@ def main(arguments: Sequence[str]) -> int:
 def predict(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
     """Predict all rows, and write them to a new file. Return the exit code, and the result as an object and as text."""
     table: Path = options.table
-    out = options.out or table.with_name(f"{table.stem}_predicted.csv")
-    if out.exists() and not options.force:
-        raise ValueError(f"{out} exists already. Name another file with --out, or add --force to replace it.")
+    out = _new_file(options)
     terminal.progress(0, 3, "Reading the forest")
     forest = terminal.forest_from(options.forest)
     terminal.progress(1, 3, "Reading the table")
     csv = terminal.csv_from(table)
     terminal.progress(2, 3, "Predicting")
-    result = predict_csv(forest, csv)
+    with terminal.naming(table):
+        result = predict_csv(forest, csv)
     rows = result.next_to(csv.table, forest.domain.label)
-    write_whole(out, rows.to_csv(index=False).encode("utf-8"))
+    write_whole(out, rows.to_csv(index=False).encode("utf-8"), mode=0o600)
     terminal.progress(3, 3, "Done")
     fits = int(result.fits.sum())
     left = len(rows) - fits
-    words = f"{plural(fits, 'prediction')} in {out}. The file repeats your rows, so keep it where your rows are kept."
+    words = (
+        f"{plural(fits, 'prediction')} in {out}. The file repeats your rows, so keep it where your rows are kept. Some "
+        "cells may be written differently, such as 1,000 as 1000."
+    )
     if left:
         words += f" {plural(left, 'row')} cannot be predicted; the first column states why."
     if result.n_clipped:
         words += f" {plural(result.n_clipped, 'value')} outside of the public bounds counted as the nearest bound."
     content = {"file": str(out), "n_predicted": fits, "n_not_predicted": left, "n_clipped": result.n_clipped}
     return terminal.FLAWED if left else terminal.OK, content, words
+
+
+def _new_file(options: argparse.Namespace) -> Path:
+    """Return the path of the file to write. Raise ValueError if the command must not write there."""
+    table: Path = options.table
+    if table.is_dir():
+        raise ValueError(f"{table} is a folder. Give the CSV file with the rows.")
+    out: Path = options.out or table.with_name(f"{table.stem}_predicted.csv")
+    if out.is_dir():
+        raise ValueError(f"{out} is a folder. Name a file with --out.")
+    if not out.parent.is_dir():
+        raise ValueError(f"There is no folder {out.parent}. Name a file in an existing folder with --out.")
+    if any(out.exists() and out.samefile(path) for path in (table, options.forest) if path.exists()):
+        raise ValueError(f"{out} is a file that this command reads. Name another file with --out.")
+    if os.path.lexists(out) and not options.force:
+        raise ValueError(f"{out} exists already. Name another file with --out, or add --force to replace it.")
+    return out

@@ -6,18 +6,21 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
 import dpforest
-from dpforest.book import Book, BookError, Cost, Population, check_words, page
-from dpforest.book.account import write_whole
-from dpforest.book.releasing import LOST, RecordWords, make_release
+from dpforest.book import Book, BookError, Cost, Population, ReleaseRecord, SpentError, check_words, page
+from dpforest.book.record_file import check_record
+from dpforest.book.releasing import LOOKED, LOST, MadeRelease, RecordWords, make_release, reason_of, spent_words
 from dpforest.commands import terminal
+from dpforest.commands.release_files import ReleaseFiles
+from dpforest.limits import MIN_ROWS
 from dpforest.models.base import ForestClassifier
-from dpforest.privacy.rationals import text_up
+from dpforest.privacy.rationals import float_up, text_up
 from dpforest.tables.csv_rows import read_table
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import plural
@@ -35,6 +38,16 @@ DATA_HOLDER: Final = (
     "person, add --one-row-per-person. Otherwise declare the column in the Data tab of the app."
 )
 
+NOT_STATED: Final = (
+    "State how the forest, ε and other settings were chosen: add --chosen-by-looking if somebody looked at this table "
+    "to choose them, and otherwise --chosen-without-looking."
+)
+
+NOBODY_LOOKED: Final = (
+    "By typing yes, you state that nobody chose the forest, ε or other settings by looking at this table. Otherwise, "
+    "add --chosen-by-looking.\n"
+)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -47,7 +60,7 @@ class Plan:
     is_new: bool
     words: RecordWords
     title: str
-    folder: Path
+    caution: str
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -57,27 +70,38 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = terminal.Parser(
         "dpforest release",
         description="Fit a certified forest on a CSV file, and write its file and its record. The command shows the "
         "certificate and the sum of all releases about the same people, and asks before it spends ε.",
+        epilog="Exit codes: 0: released. 1: released, but the record or its page is missing. 2: not released, and "
+        "nothing is spent. 3: ε is spent, but the release is not complete; a second run would spend ε again.",
     )
     parser.add_argument("table", type=Path, help="CSV file with the rows")
     parser.add_argument("schema", type=Path, help="schema of the file (JSON), from the Data tab of the app")
     parser.add_argument("--forest", choices=FORESTS, required=True, help="kind of forest")
-    parser.add_argument("--epsilon", type=float, required=True, help="privacy budget ε of this release")
-    parser.add_argument("--delta", type=float, default=0.0, help="δ, for the booster only (default 0)")
+    parser.add_argument("--epsilon", type=terminal.number, required=True, help="privacy budget ε of this release")
+    parser.add_argument("--delta", type=terminal.number, default=0.0, help="δ, for the booster only (default 0)")
     parser.add_argument("--depth", type=int, help="depth of the trees (default: a public rule)")
     parser.add_argument("--trees", type=int, help="number of trees (default: a public rule)")
     parser.add_argument("--replace-one", action="store_true", help="protect the values of a row, not its presence")
     parser.add_argument("--one-row-per-person", action="store_true", help="state that each row is a different person")
     parser.add_argument("--population", required=True, help="name of the people whom the rows describe")
     parser.add_argument("--new-population", action="store_true", help="add these people to the book")
-    parser.add_argument("--cap", type=float, help="largest total ε of these people, with --new-population")
+    parser.add_argument("--cap", type=terminal.number, help="largest total ε of these people, with --new-population")
     parser.add_argument("--purpose", required=True, help="what the forest is for")
     parser.add_argument("--owner", required=True, help="who is responsible for the release")
     parser.add_argument("--approver", default="", help="who approves the release")
     parser.add_argument("--delta-reason", default="", help="why δ is small enough, if δ is above 0")
+    looking = parser.add_mutually_exclusive_group()
+    looking.add_argument(
+        "--chosen-by-looking",
+        action="store_true",
+        help="state that somebody chose the settings by looking at this table",
+    )
+    looking.add_argument(
+        "--chosen-without-looking", action="store_true", help="state that nobody did; --yes needs one of the two"
+    )
     parser.add_argument("--book", type=Path, help="file of the book (default: the book of the app)")
     parser.add_argument("--out", type=Path, default=Path(), help="existing folder for the files (default: this folder)")
     parser.add_argument("--yes", action="store_true", help="release without a question")
@@ -92,6 +116,8 @@ def release(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
     ------
     ValueError
         If the release cannot be made, or the user does not want it. Then nothing was spent.
+    SpentError
+        If ε was spent, but the release is not complete.
     """
     terminal.progress(0, 3, "Reading the table")
     plan = _plan(options)
@@ -100,33 +126,70 @@ def release(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
     if plan.domain.label not in rows:
         raise ValueError(f"{options.table} has no column “{plan.domain.label}”, which the schema names as the label.")
     terminal.note(_question(plan, rows))
-    if not options.yes and not terminal.ask("Type yes to release:"):
+    if not options.yes and not terminal.ask(f"{'' if plan.caution else NOBODY_LOOKED}Type yes to release:"):
         raise ValueError("Nothing was released and nothing was spent.")
+    with ReleaseFiles(options.out, options.table.stem, plan.book.path.parent) as files:
+        made = _make(plan, rows, files)
+        try:
+            return _result(plan, made, files)
+        except (OSError, ValueError, KeyboardInterrupt) as problem:
+            spent, forest = spent_words(plan.estimator, plan.population.name), files.written["forest"]
+            raise SpentError(f"{spent} The forest is in {forest}. {reason_of(problem)}") from problem
+
+
+def _make(plan: Plan, rows: pd.DataFrame, files: ReleaseFiles) -> MadeRelease:
+    """Book the release, draw its noise, and write the file of the forest."""
     name = plan.population.name
     if plan.is_new:
         plan.book.add_population(name, cap=plan.population.cap)
     terminal.progress(1, 3, "Drawing the noise")
-    X, y = rows.drop(columns=plan.domain.label), rows[plan.domain.label]
-    made = make_release(plan.estimator, X, y, booked=(plan.book, name), title=plan.title, words=plan.words)
+    made = make_release(
+        plan.estimator,
+        rows.drop(columns=plan.domain.label),
+        rows[plan.domain.label],
+        caution=plan.caution,
+        booked=(plan.book, name),
+        title=plan.title,
+        words=plan.words,
+        write=lambda file: files.write("forest", file),
+    )
     if not made.file:
-        raise ValueError(LOST)
-    terminal.progress(2, 3, "Writing the files")
-    files = _write(plan.folder, options.table.stem, made.file, made.record)
+        raise SpentError(f"{spent_words(plan.estimator, name)} {LOST}")
+    return made
+
+
+def _result(plan: Plan, made: MadeRelease, files: ReleaseFiles) -> tuple[int, dict[str, Any], str]:
+    """Write the record, and return the exit code, and the result as an object and as text."""
+    terminal.progress(2, 3, "Writing the record")
+    flaws = _write_record(made.record, files)
     terminal.progress(3, 3, "Done")
+    name, certificate = plan.population.name, made.forest.certificate
     total = plan.book.population(name).total()
     at = f" at δ = {text_up(total.delta)}" if total.delta else ""
-    words = f"Released: {', '.join(str(path) for path in files.values())}.\n“{name}”: ε = {text_up(total.epsilon)}{at}."
-    if made.record is None:
-        words += " The release is booked, but its record could not be written into the book."
+    paths = {kind: str(path) for kind, path in files.written.items()}
+    words = f"Released: {', '.join(paths.values())}.\n“{name}”: ε = {text_up(total.epsilon)}{at}."
     content = {
-        "files": {kind: str(path) for kind, path in files.items()},
-        "epsilon": options.epsilon,
-        "delta": options.delta,
+        "files": paths,
+        "epsilon": float_up(Fraction(certificate.epsilon or 0)),
+        "delta": certificate.delta,
         "population": name,
         "total_epsilon": text_up(total.epsilon),
         "total_delta": total.delta,
     }
-    return terminal.OK if made.record else terminal.FLAWED, content, words
+    return terminal.FLAWED if flaws else terminal.OK, content, " ".join([words, *flaws])
+
+
+def _write_record(record: ReleaseRecord | None, files: ReleaseFiles) -> list[str]:
+    """Write the record and its page, and return a sentence for each file that is missing."""
+    if record is None:
+        return ["The release is booked, but its record could not be written into the book."]
+    flaws = []
+    for kind, text in (("record", record.to_json()), ("page", page(record))):
+        try:
+            files.write(kind, text.encode())
+        except OSError as problem:
+            flaws.append(f"The {kind} could not be written: {reason_of(problem)}")
+    return flaws
 
 
 def _plan(options: argparse.Namespace) -> Plan:
@@ -136,14 +199,17 @@ def _plan(options: argparse.Namespace) -> Plan:
         raise ValueError(DATA_HOLDER)
     if not options.out.is_dir() or not os.access(options.out, os.W_OK):
         raise ValueError(f"{options.out} is no folder with the right to write. Name another one with --out.")
+    if options.yes and not (options.chosen_by_looking or options.chosen_without_looking):
+        raise ValueError(NOT_STATED)
     if options.delta and options.forest != "booster":
         raise ValueError("Only the booster has a δ. Leave --delta out, or choose --forest booster.")
     words = RecordWords(options.purpose, options.owner, options.approver, options.delta_reason)
-    title = " ".join(options.table.stem.split())[:200] or "a table"
+    title = terminal.printable(" ".join(options.table.stem.split()))[:200] or "a table"
+    estimator, caution = _estimator(options, domain), LOOKED if options.chosen_by_looking else ""
     check_words(title=title, delta=options.delta, **asdict(words))
     book = Book(options.book)
     population, is_new = _population(book, options)
-    return Plan(_estimator(options, domain), domain, book, population, is_new, words, title, options.out)
+    return Plan(estimator, domain, book, population, is_new, words, title, caution)
 
 
 def _population(book: Book, options: argparse.Namespace) -> tuple[Population, bool]:
@@ -152,6 +218,10 @@ def _population(book: Book, options: argparse.Namespace) -> tuple[Population, bo
     if options.population in known:
         if options.new_population:
             raise BookError(f"The book already has “{options.population}”. Leave --new-population out.")
+        if options.cap is not None:
+            raise BookError(
+                "--cap is only for --new-population. The page Releases of the app changes the cap of others."
+            )
         return known[options.population], False
     if not options.new_population:
         names = ", ".join(f"“{name}”" for name in known) or "none yet"
@@ -166,7 +236,9 @@ def _estimator(options: argparse.Namespace, domain: Domain) -> ForestClassifier:
     """Return the certified forest with the chosen parameters."""
     kind = FORESTS[options.forest]
     relation = "replace-one" if options.replace_one else "add-remove"
-    chosen = {"max_depth": options.depth, "n_estimators": options.trees, "delta": options.delta or None}
+    chosen = {"max_depth": options.depth, "n_estimators": options.trees}
+    if options.forest == "booster":
+        chosen["delta"] = options.delta  # 0 is pure privacy, and not the default δ of the booster
     forest = kind(epsilon=options.epsilon, domain=domain, neighbors=relation)
     parameters = forest.get_params()
     for name, value in chosen.items():
@@ -183,6 +255,10 @@ def _question(plan: Plan, rows: pd.DataFrame) -> str:
     certificate, ledger = plan.estimator.preview(domain, len(counted))
     if not certificate.certified or ledger.budget is None:
         raise ValueError(f"This release would not be certified: {' '.join(certificate.reasons)}")
+    looked = bool(plan.caution)
+    check_record(
+        plan.estimator, len(counted), plan.population, title=plan.title, chosen_by_looking=looked, **asdict(plan.words)
+    )
     cost = Cost(ledger.budget, ledger.neighbors, ledger.unit)
     after = plan.population.check(cost, certificate.delta)
     before = plan.population.total().epsilon
@@ -190,24 +266,16 @@ def _question(plan: Plan, rows: pd.DataFrame) -> str:
     at = f" at δ = {text_up(after.delta)}" if after.delta else ""
     spent = f"ε = {text_up(before)} in {plural(n, 'release')}" if n else "nothing"
     limit = "" if cap is None else f" The cap is {text_up(cap)}."
-    out = len(rows) - int(is_labeled.sum())
-    left_out = f" {plural(out, 'row')} without a listed label {'is' if out == 1 else 'are'} left out." if out else ""
     return (
-        f"{certificate}\n\nSpent on “{plan.population.name}” so far: {spent}. After this release: ε = "
-        f"{text_up(after.epsilon)}{at}.{limit}{left_out} A release cannot be undone."
+        f"Planned certificate, for the curator only; the file states the final one.\n{certificate}\n\n"
+        f"For the curator only: {_rows_in_words(len(rows), int(is_labeled.sum()))}\n"
+        f"Spent on “{plan.population.name}” so far: {spent}. "
+        f"After this release: ε = {text_up(after.epsilon)}{at}.{limit} A release cannot be undone."
     )
 
 
-def _write(folder: Path, stem: str, file: bytes, record: Any) -> dict[str, Path]:
-    """Write the files of a release under new names, and return their paths."""
-    number = 1
-    while any(folder.glob(f"{stem}_release_{number}*")):
-        number += 1
-    start = f"{stem}_release_{number}"
-    contents = {"forest": (f"{start}.json.gz", file)}
-    if record is not None:
-        contents["record"] = (f"{start}_record.json", record.to_json().encode())
-        contents["page"] = (f"{start}_record.html", page(record).encode())
-    for name, data in contents.values():
-        write_whole(folder / name, data)
-    return {kind: folder / name for kind, (name, _) in contents.items()}
+def _rows_in_words(n_rows: int, n_labeled: int) -> str:
+    out = n_rows - n_labeled
+    left_out = f" {plural(out, 'row')} without a listed label {'is' if out == 1 else 'are'} left out." if out else ""
+    few = " With so few rows, the forest is noise." if n_labeled < MIN_ROWS else ""
+    return f"the table has {plural(n_rows, 'row')}.{left_out}{few}"

@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
+import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NoReturn
 
+from dpforest.book import SpentError
+from dpforest.book.releasing import reason_of
 from dpforest.limits import MAX_DOMAIN_BYTES
-from dpforest.tables.csv_table import CsvTable, read_csv
+from dpforest.new_rows import read_new_rows
+from dpforest.tables.csv_table import CsvTable
 from dpforest.tables.csv_text import TableError
 from dpforest.tables.decimal_commas import with_decimal_commas
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 
 OK, FLAWED, FAILED = 0, 1, 2  # exit codes: all went well; the work is done but with a flaw; the work is not done
+SPENT = 3  # exit code: ε is spent, but the release is not complete
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # a terminal may obey these
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence, without the list of all options."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message, and exit with `FAILED`."""
+        note(f"{self.prog}: {message.rstrip('.')}. See {self.prog} --help.")
+        sys.exit(FAILED)
+
+
+def number(text: str) -> float:
+    """Return the number that an option states."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; write a number such as 0.5") from None
 
 
 def run(name: str, work: Callable[[], tuple[int, dict[str, Any], str]], *, as_json: bool) -> int:
@@ -41,28 +66,47 @@ def run(name: str, work: Callable[[], tuple[int, dict[str, Any], str]], *, as_js
         with _warnings_as_notes():
             code, content, words = work()
     except (ValueError, OSError) as problem:
-        sentence = str(problem)
-        if isinstance(problem, OSError) and problem.filename and problem.strerror:
-            sentence = f"{problem.filename}: {problem.strerror}."
+        sentence, is_spent = reason_of(problem), isinstance(problem, SpentError)
         if as_json:
-            print(json.dumps({"error": sentence}, ensure_ascii=False))
+            show(json.dumps({"error": sentence, **({"spent": True} if is_spent else {})}, ensure_ascii=False))
         note(f"{name}: {sentence}")
-        return FAILED
+        return SPENT if is_spent else FAILED
     except KeyboardInterrupt:
         note(f"{name}: stopped.")
         return FAILED
-    print(json.dumps(content, ensure_ascii=False, indent=1) if as_json else words)
+    show(json.dumps(content, ensure_ascii=False, indent=1) if as_json else words)
     return code
 
 
+def show(result: str) -> None:
+    """Print a result to the standard output or, if nobody reads it, to the standard error."""
+    try:
+        print(printable(result), flush=True)
+    except OSError as problem:
+        with suppress(OSError, ValueError):  # the interpreter would fail again when it writes the rest at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        note(f"The result could not be printed to the standard output ({problem.strerror}). It is:\n{result}")
+
+
 def note(words: str) -> None:
-    """Print a message to the standard error."""
-    print(words, file=sys.stderr, flush=True)
+    """Print a message to the standard error, if it is open."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(printable(words), file=sys.stderr, flush=True)
+
+
+def printable(words: str) -> str:
+    r"""Return a text in which characters that change the state of a terminal are question marks.
+
+    >>> printable("e\x1b[31mvil.csv")
+    'e?[31mvil.csv'
+    """
+    return _CONTROL.sub("?", words)
 
 
 def progress(done: int, total: int, what: str) -> None:
     """Draw a progress bar over the last one, if the standard error is a terminal."""
-    if not sys.stderr.isatty():
+    if not _is_terminal(sys.stderr):
         return
     filled = round(24 * done / max(total, 1))
     end = "\n" if done >= total else ""
@@ -77,10 +121,14 @@ def ask(question: str) -> bool:
     ValueError
         If nobody can answer, because the standard input is no terminal.
     """
-    if not sys.stdin.isatty():
+    if not _is_terminal(sys.stdin) or sys.stderr is None:
         raise ValueError("Nobody can answer the question, because the input is no terminal. Add --yes to go on.")
     print(question, end=" ", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() == "yes"
+
+
+def _is_terminal(stream: Any) -> bool:
+    return stream is not None and stream.isatty()  # a stream that is closed at the start of the program is None
 
 
 def domain_from(path: Path) -> Domain:
@@ -95,23 +143,24 @@ def domain_from(path: Path) -> Domain:
         ) from None
     try:
         return Domain.from_dict(content)
-    except (DomainError, TypeError, KeyError, AttributeError) as problem:
+    except (DomainError, TypeError, KeyError, AttributeError, OverflowError) as problem:
         raise DomainError(f"{path} is no schema: {problem}") from None
 
 
 def csv_from(path: Path) -> CsvTable:
     """Read a CSV file, and find out how it is written. Raise TableError if it is no table."""
     with naming(path):
-        return with_decimal_commas(read_csv(path, name=path.name))
+        return with_decimal_commas(read_new_rows(path))
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Put the path of a file before the message of a TableError."""
+    """Put the path of a file before the message of a TableError or DomainError, unless the message begins with it."""
     try:
         yield
-    except TableError as problem:
-        raise TableError(f"{path}: {problem}") from None
+    except (TableError, DomainError) as problem:
+        message = str(problem)
+        raise type(problem)(message if message.startswith(f"{path} ") else f"{path}: {message}") from None
 
 
 def forest_from(path: Path) -> ReleasedForest:

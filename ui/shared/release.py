@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.book import BookError, Cost
-from dpforest.book.releasing import LOST, RecordWords, make_release, read_back
+from dpforest.book.releasing import LOOKED, LOST, RecordWords, make_release, read_back
 from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
@@ -50,7 +50,6 @@ USELESS = (
     "By simulated releases at this ε, this forest is right no more often than somebody who always names the most "
     "frequent class. A release would still cost its ε. Close this dialog, and try a larger ε or another forest first."
 )
-LOOKED = "The settings were chosen while looking at figures of this table. ε does not cover what this choice reveals."
 
 
 def certificate_text(certificate: Certificate, caution: object = None) -> str:
