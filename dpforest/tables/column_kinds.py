@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -115,6 +116,33 @@ def propose_kind(cells: Iterable[Any], decimal: str | None = None) -> ColumnProp
         or _text(counts, n_known, n_missing)
         or _category(counts, n_missing)
     )
+
+
+def likely_label(table: pd.DataFrame, candidates: Sequence[str]) -> str:
+    """Return the column that is proposed as the label of an upload.
+
+    This is the best candidate or, if it holds numbers with words ("<0,5") or free text, the last column of the table
+    that holds categories.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows as they were read.
+    candidates : sequence of str
+        Result of `label_candidates`: at least one column.
+
+    Examples
+    --------
+    >>> flow = [f"0,{i % 9}" if i % 3 else "<0,5" for i in range(60)]
+    >>> table = pd.DataFrame({"risk": ["low", "high", None] * 20, "flow": flow})
+    >>> likely_label(table, ["flow", "risk"]), likely_label(table, ["risk", "flow"])
+    ('risk', 'risk')
+    """
+    from_the_right = [name for name in reversed(list(table.columns)) if name in candidates]
+    for name in (candidates[0], *from_the_right):
+        if propose_kind(table[name]).kind not in (NUMBER_WITH_WORDS, FREE_TEXT):
+            return name
+    return candidates[0]
 
 
 def _counted(cells: Any) -> tuple[dict[str, int], int]:

@@ -85,6 +85,10 @@ _OTHER_MEANINGS: Final = (
     *("sample weight", "sampling weight", "survey weight", "case weight", "birth weight", "weight class"),
     *("age group", "age class", "year of study", "month of study", "day of study", "study day", "study month"),
 )
+# Matches a rate, such as "cups per day". Its range is not that of the unit of time.
+_RATE: Final = re.compile(
+    r" (per|pro|je|each|every|a|par|por|al) (day|tag|month|monat|hour|stunde|year|jahr|week|woche) "
+)
 
 
 def public_range(name: str) -> PublicRange | None:
@@ -102,10 +106,12 @@ def public_range(name: str) -> PublicRange | None:
     ('age in years', 0, 120)
     >>> public_range("diastolic_blood_pressure").what, public_range("village"), public_range("sample_weight")
     ('diastolic blood pressure in mmHg', None, None)
+    >>> public_range("Süßes_pro_Tag"), public_range("day").high
+    (None, 31)
     """
     parted = re.sub(r"(?<=[a-zäöü])(?=[A-Z])", " ", name).lower()
     words = " " + " ".join(filter(None, re.split(r"[\s_.:;()/\[\]-]+", parted))) + " "
-    if _has_one(words, _OTHER_MEANINGS):
+    if _has_one(words, _OTHER_MEANINGS) or _RATE.search(words):
         return None
     return next((known for known in PUBLIC_RANGES if _has_one(words, known.names.split("|"))), None)
 

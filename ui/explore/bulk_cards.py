@@ -91,6 +91,7 @@ def show_numbers(table: Table) -> None:
             hide_index=True,
             disabled=["column", SIGNS],
             column_config={
+                "column": st.column_config.TextColumn("column", pinned=True),
                 LOW: st.column_config.TextColumn(LOW, alignment="right"),
                 HIGH: st.column_config.TextColumn(HIGH, alignment="right"),
                 WHOLE: st.column_config.CheckboxColumn("whole numbers"),
@@ -138,7 +139,10 @@ def _about_cells(table: Table, names: list[str]) -> str:
     """Return a sentence on how cells without a plain number are read. It quotes words that many private rows have."""
     proposals = {name: proposal_of(table, name) for name in names}
     limits = sorted({"<", ">", "≤", "≥"} & {sign for proposal in proposals.values() for sign in proposal.signs})
-    text = f"A value beyond a limit of measurement, such as “{limits[0]}0.5”, is read as the limit. " if limits else ""
+    n_beyond = sum(
+        n for name in names for cell, n in counted_values(table, name).items() if cell.strip().startswith(tuple(limits))
+    )
+    text = f"{plural(n_beyond, 'cell')} such as “{limits[0]}0.5” will be read as the limit. " if limits else ""
     words = [
         word for name, proposal in proposals.items() for word in often(proposal.words, counted_values(table, name))
     ]
@@ -184,7 +188,8 @@ def with_ranges(table: Table, rows: list[dict[str, Any]], words: str) -> tuple[D
         name, why = row["column"], _cell(row[WHY]) or words
         if not is_source(why):
             raise DomainError(
-                f"It is not clear how everybody knows the range of {name!r}. Write at least three words, in its row or "
+                f"It is not clear how everybody knows the range of {name!r}. Write at least three words, or two and a "
+                "number, in its row or "
                 "in the field below the table."
             )
         signs = _cell(row.get(SIGNS)).split()

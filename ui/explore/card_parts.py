@@ -90,8 +90,8 @@ def source_field(table: Table, key: str, topic: str, proposed: str = "", label: 
         proposed or last,
         key=state.SOURCE(key),
         placeholder=f"For example: {EXAMPLE}",
-        help="At least three words. The certificate quotes them. The field starts with your last words of this kind: "
-        "change them if another source fits better.",
+        help="At least three words, or two and a number. The certificate quotes them. The field starts with your last "
+        "words of this kind: change them if another source fits better.",
     )
 
 

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.models.base import AUTO
+from dpforest.tables.column_kinds import likely_label
 from dpforest.tables.csv_table import CsvTable, label_candidates, passed_over
 from dpforest.tables.datasets import TableError
 from dpforest.tables.domain import DomainError
@@ -139,11 +140,13 @@ def _upload() -> Table | None:
             open_project.open_for(digest, file.name, [column.name for column in csv.columns])
             # A visit to another page empties the widget, so the choice is kept here. It is never in the address.
             chosen = state.LABELS.value
+            if chosen.get(digest) not in candidates:
+                chosen[digest] = likely_label(csv.table, candidates)
             known(label_key := state.LABEL_OF(digest[:8]), candidates)
             label = st.selectbox(
                 "Label",
                 candidates,
-                candidates.index(chosen[digest]) if chosen.get(digest) in candidates else 0,
+                candidates.index(chosen[digest]),
                 key=label_key,
                 help="The column that the forest learns to predict.",
             )

@@ -9,6 +9,7 @@ from typing import Final
 from dpforest.tables.domain import DomainError
 
 FEWEST_WORDS, FEWEST_LETTERS = 3, 6
+LETTERS_OF_TWO: Final = 12  # fewest letters of two words with a number, such as "Fragebogen, Seite 2"
 QUESTION: Final = "How does everybody know this?"
 EXAMPLE: Final = "the questionnaire, page 2"
 
@@ -23,14 +24,16 @@ _ROWS_THEMSELVES: Final = {"guess", "guessed", "guessing", "min", "max", "minimu
 
 
 def is_source(words: str) -> bool:
-    """Return whether words can name a source: at least three different words, none of which refers to the rows.
+    """Return whether words can name a source: at least three different words, or two long ones and a number.
+
+    None of the words may refer to the rows.
 
     >>> [is_source(words) for words in ("yes", "ok ok ok", "asdf", "page 2", "1 2 3", "a b c")]
     [False, False, False, False, False, False]
     >>> [is_source(words) for words in ("read from the data", "the min and max of it", "I just guessed this")]
     [False, False, False]
-    >>> is_source("the questionnaire, page 2"), is_source("研究計画書、第2章")
-    (True, True)
+    >>> is_source("the questionnaire, page 2"), is_source("研究計画書、第2章"), is_source("Elternfragebogen, Frage 4")
+    (True, True, True)
     >>> is_source("from the data dictionary, page 3")
     True
     """
@@ -38,7 +41,10 @@ def is_source(words: str) -> bool:
     different = {word.casefold() for word in _WORD.findall(words)}
     if different & _ROWS_THEMSELVES or _FROM_THE_DATA.search(" ".join(words.casefold().split())):
         return False
-    return len(different) >= FEWEST_WORDS and sum(map(len, different)) >= FEWEST_LETTERS
+    n_letters = sum(map(len, different))
+    if len(different) == 2 and any(sign.isdigit() for sign in words):
+        return n_letters >= LETTERS_OF_TWO
+    return len(different) >= FEWEST_WORDS and n_letters >= FEWEST_LETTERS
 
 
 def check_source(words: str, what: str) -> None:
@@ -46,6 +52,6 @@ def check_source(words: str, what: str) -> None:
     if not is_source(words):
         problem = f"{words.strip()!r} does not say" if words.strip() else "It does not say"
         raise DomainError(
-            f"{problem} how everybody knows {what}. A source has at least three words, such as “{EXAMPLE}”. The "
-            "certificate quotes your words."
+            f"{problem} how everybody knows {what}. A source has at least three words, or two and a number, such as "
+            f"“{EXAMPLE}”. The certificate quotes your words."
         )

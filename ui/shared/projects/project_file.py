@@ -56,7 +56,8 @@ def read(data: bytes) -> tuple[str, dict[str, Any]]:
         if not is_source(note):
             raise ProjectFileError(
                 f"In this project, “{note[:80]}” does not say how everybody knows something. A source has at least "
-                f"three words, such as “{EXAMPLE}”. Correct it in the file, or confirm the columns here again."
+                f"three words, or two and a number, such as “{EXAMPLE}”. Correct it in the file, or confirm the "
+                "columns here again."
             )
     return name, content
 
