@@ -189,8 +189,7 @@ def with_ranges(table: Table, rows: list[dict[str, Any]], words: str) -> tuple[D
         if not is_source(why):
             raise DomainError(
                 f"It is not clear how everybody knows the range of {name!r}. Write at least three words, or two and a "
-                "number, in its row or "
-                "in the field below the table."
+                "number, in its row or in the field below the table."
             )
         signs = _cell(row.get(SIGNS)).split()
         answer = NumberAnswer(bound_of(low, LOW, name), bound_of(high, HIGH, name), bool(row[WHOLE]), signs=signs)
