@@ -129,10 +129,11 @@ def release(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
     if not options.yes and not terminal.ask(f"{'' if plan.caution else NOBODY_LOOKED}Type yes to release:"):
         raise ValueError("Nothing was released and nothing was spent.")
     with ReleaseFiles(options.out, options.table.stem, plan.book.path.parent) as files:
-        made = _make(plan, rows, files)
         try:
-            return _result(plan, made, files)
+            return _result(plan, _make(plan, rows, files), files)
         except (OSError, ValueError, KeyboardInterrupt) as problem:
+            if "forest" not in files.written:
+                raise
             spent, forest = spent_words(plan.estimator, plan.population.name), files.written["forest"]
             raise SpentError(f"{spent} The forest is in {forest}. {reason_of(problem)}") from problem
 
