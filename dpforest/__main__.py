@@ -29,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if all went well, 1 if a forest is not what it claims, 2 if the command could not do its work.
+        0 if all went well, 1 if a forest is not what it claims, 2 if the command could not do its work, 3 if a release
+        is booked but not complete.
     """
     parser = argparse.ArgumentParser(
         "dpforest",
