@@ -13,6 +13,7 @@ from typing import Final
 SITE: Final = Path(__file__).resolve().parent
 HOME: Final = SITE.parents[1]
 INCLUDE: Final = re.compile(r"^```\{include\} (\S+)\n```$", re.MULTILINE)
+IMAGE: Final = re.compile(r"(!\[[^\]]+\])\((?!https?:)([^)\s]+)\)")
 LINK: Final = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -57,6 +58,9 @@ def with_documents(text: str, page: Path) -> str:
                 return f"[{match[1]}]({os.path.relpath(target, page.parent)}{match[3] or ''})"
             return f"{match[1]} (`{target.relative_to(HOME).as_posix()}`)"
 
-        return LINK.sub(link, path.read_text(encoding="utf-8"))
+        def image(match: re.Match[str]) -> str:
+            return f"{match[1]}({os.path.relpath((path.parent / match[2]).resolve(), page.parent)})"
+
+        return IMAGE.sub(image, LINK.sub(link, path.read_text(encoding="utf-8")))
 
     return INCLUDE.sub(document, text)

@@ -121,8 +121,8 @@ def propose_kind(cells: Iterable[Any], decimal: str | None = None) -> ColumnProp
 def likely_label(table: pd.DataFrame, candidates: Sequence[str]) -> str:
     """Return the column that is proposed as the label of an upload.
 
-    This is the best candidate or, if it holds numbers with words ("<0,5") or free text, the last column of the table
-    that holds categories.
+    This is the best candidate or, if it holds numbers with words or signs ("<0,5") or free text, the last column of the
+    table that holds categories.
 
     Parameters
     ----------
@@ -140,7 +140,8 @@ def likely_label(table: pd.DataFrame, candidates: Sequence[str]) -> str:
     """
     from_the_right = [name for name in reversed(list(table.columns)) if name in candidates]
     for name in (candidates[0], *from_the_right):
-        if propose_kind(table[name]).kind not in (NUMBER_WITH_WORDS, FREE_TEXT):
+        proposal = propose_kind(table[name])
+        if proposal.kind not in (NUMBER_WITH_WORDS, FREE_TEXT) and not proposal.signs:
             return name
     return candidates[0]
 
