@@ -76,8 +76,8 @@ def test_the_fingerprint_covers_every_module_that_an_estimator_or_an_attack_impo
                 names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
                 paths = {name.removeprefix("dpforest.").replace(".", "/") + ".py" for name in names}
                 missing |= {(importer, path) for path in paths & files if path.startswith(report._NOT_AUDITED)}
-    # Estimators import two modules that only a fit on a Dask DataFrame runs. No audit fits one. tests/models compares such
-    # fits with a fit in memory, bit for bit.
+    # Estimators import two modules that only a fit on a Dask DataFrame runs. No audit fits one. tests/models compares
+    # such fits with a fit in memory, bit for bit.
     on_a_cluster = {"models/dask_frames.py", "models/boosting/rows_on_workers.py"}
     assert {path for _, path in missing} == on_a_cluster
 
