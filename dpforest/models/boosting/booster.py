@@ -224,7 +224,8 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
             If there is no public domain with classes, if a part lacks columns of the domain, or if an iterator would
             have to be read twice.
         OSError
-            If the folder has no room. The fit has then released nothing.
+            If the folder has no room. The fit has then released nothing. But if only the room for scores is missing,
+            the fit has already booked its budget.
 
         Examples
         --------

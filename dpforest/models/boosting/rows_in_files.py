@@ -42,8 +42,8 @@ class RowFiles:
     domain : Domain
         Domain that encodes the rows.
     folder : path or None
-        Folder on a disk with room for the rows: in bytes for each row, twice the number of attributes, plus 24, and 8
-        more for each class if there are more than two. None: the system's folder for temporary files.
+        Folder on a disk with room for the rows (`RandomTreeBoosterClassifier.fit_chunks` states their size). None: the
+        system's folder for temporary files.
     """
 
     def __init__(self, domain: Domain, folder: str | PathLike[str] | None = None):
