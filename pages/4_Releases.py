@@ -13,11 +13,12 @@ st.markdown(
     "it says about its privacy, and predict with it."
 )
 
-forest, from_file = predict.choose_forest()
-if forest is not None:
-    predict.describe(forest, from_file=from_file)
-    predict.explain(forest, from_file=from_file)
-    predict.predict_csv(forest)
+with st.container():  # the parts below keep their place, and so an open check stays open
+    forest, from_file = predict.choose_forest()
+    if forest is not None:
+        predict.describe(forest, from_file=from_file)
+        predict.explain(forest, from_file=from_file)
+        predict.predict_csv(forest)
 verify.show()
 history.show()
 with st.sidebar:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn
 
-from dpforest.book.record_fields import RecordError, check_fields
+from dpforest.book.record_fields import SOURCE, VERSIONS, RecordError, check_fields
 from dpforest.privacy.rationals import written_fraction
 
 _DAMAGED: Final = "This file was changed or is damaged: get it again from the owner of the release."
@@ -31,12 +31,15 @@ class SchemaSource(NamedTuple):
         "documented": a document states this part. "asserted": the curator (the holder of the data) states this part.
     note : str
         The document, or the reason of the curator.
+    value : str
+        The part in words, such as "0 to 120; whole numbers". Empty in records of version 1, which lack it.
     """
 
     column: str
     part: str
     source: str
     note: str
+    value: str = ""
 
 
 class PopulationLoss(NamedTuple):
@@ -114,6 +117,8 @@ class ReleaseRecord:
         Hash of the released file, in hexadecimal digits.
     dpforest_version : str
         Version of the library that made the release.
+    version : {1, 2}
+        Version of the format. A record of version 1 stays one when it is read and written again, so its hash stays.
 
     Raises
     ------
@@ -122,7 +127,6 @@ class ReleaseRecord:
     """
 
     format: ClassVar[str] = "dpforest release record"
-    version: ClassVar[int] = 1
     title: str
     purpose: str
     owner: str
@@ -147,12 +151,16 @@ class ReleaseRecord:
     time: str
     sha256: str
     dpforest_version: str
+    version: int = VERSIONS[-1]
 
     def __post_init__(self) -> None:
-        check_fields(self._values())
+        check_fields(self._values(), self.version)
 
     def _values(self) -> dict[str, Any]:
-        return {field.name: _written(getattr(self, field.name)) for field in fields(self)}
+        values = {field.name: _written(getattr(self, field.name)) for field in fields(self) if field.name != "version"}
+        if self.version == 1:
+            values["sources"] = [{name: source[name] for name in SOURCE} for source in values["sources"]]
+        return values
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as values that JSON can hold."""
@@ -168,17 +176,17 @@ class ReleaseRecord:
         if not isinstance(content, dict) or content.get("format") != cls.format:
             raise RecordError("This is JSON, but not a release record of dpforest. Choose the file of the record.")
         version = content.get("version")
-        if type(version) is not int or version != cls.version:
+        if type(version) is not int or version not in VERSIONS:
             raise RecordError(
-                f"This release record has format version {ascii(version)[:40]}; this dpforest reads version "
-                f"{cls.version}. Use the dpforest that wrote it."
+                f"This release record has format version {ascii(version)[:40]}; this dpforest reads the versions "
+                f"{' and '.join(map(str, VERSIONS))}. Use the dpforest that wrote it."
             )
         values = {name: value for name, value in content.items() if name not in ("format", "version")}
         try:
-            check_fields(values)
+            check_fields(values, version)
         except RecordError as problem:
             raise RecordError(f"This release record cannot be read. {problem} {_DAMAGED}") from None
-        return cls(**_read(values))
+        return cls(**_read(values), version=version)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ReleaseRecord:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from dpforest.privacy.ledger import NEIGHBORS
 from dpforest.privacy.rationals import written_fraction
 
+VERSIONS: Final = (1, 2)  # versions of the format that this dpforest reads; it writes the last one
 UNITS: Final = ("row", "person")
 PUBLIC_SOURCES: Final = ("documented", "asserted")  # a schema that was read from the rows is not public
 _Rule = tuple[Callable[[Any], bool], str]  # function that tests a value, and description of the values that pass
@@ -43,13 +44,14 @@ def check_words(*, title: str, purpose: str, owner: str, approver: str, delta_re
     _check_reason(delta_reason, delta)
 
 
-def check_fields(content: Mapping[str, Any]) -> None:
+def check_fields(content: Mapping[str, Any], version: int) -> None:
     """Raise RecordError unless the JSON values of a record, without format and version, are complete and valid."""
+    of_source = SOURCE if version == 1 else SOURCE | VALUE
     _check_object("The record", content, FIELDS)
     for name in ("sum_before", "sum_after"):
         _check_object(f"“{name}”", content[name], SUM)
     for source in content["sources"]:
-        _check_object("“sources”", source, SOURCE)
+        _check_object("“sources”", source, of_source)
     if (content["unit"] == "person") != (content["unit_column"] is not None):
         raise RecordError("“unit_column” must name a column if “unit” is “person”, and be null if “unit” is “row”.")
     if (content["delta"] == 0) != (content["mu_squared"] is None):
@@ -186,12 +188,14 @@ _FRACTION: Final[_Rule] = _is_fraction, "a fraction in lowest terms as text, suc
 _ABOVE_ZERO: Final[_Rule] = _is_above_zero, "a fraction above 0 in lowest terms as text, such as “5/2”"
 _SUM_OBJECT: Final[_Rule] = _is_object, "an object"
 
-SOURCE: Final[Mapping[str, _Rule]] = {
+SOURCE: Final[dict[str, _Rule]] = {
     "column": _text(0, 1_000, lines=True),
     "part": _LINE,
     "source": _one_of(*PUBLIC_SOURCES),
     "note": _text(1, 10_000, lines=True),
 }
+# Since version 2, a source also has the part in words. A list of values can be long.
+VALUE: Final[dict[str, _Rule]] = {"value": _text(0, 1_000_000, lines=True)}
 SUM: Final[Mapping[str, _Rule]] = {
     "epsilon": _FRACTION,
     "delta": _DELTA,

@@ -22,6 +22,17 @@ from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 from dpforest.tables.domain import Domain
+from dpforest.tables.read_parts import (
+    BOUNDS,
+    CATEGORIES,
+    CLASSES,
+    COLUMNS,
+    MISSING,
+    OF_ATTRIBUTES,
+    TYPE,
+    read_parts,
+    with_sources,
+)
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 
 if TYPE_CHECKING:
@@ -211,7 +222,10 @@ def _contradictions(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
     ]
     if not certificate.certified:
         problems.append("The forest in the file is not certified, so no record can state a loss for it.")
-    if sources_of(forest.domain) != record.sources:
+    sources = sources_of(forest.domain)
+    if record.version == 1:  # such a record does not state ranges and lists
+        sources = tuple(source._replace(value="") for source in sources)
+    if sources != record.sources:
         problems.append("The file and the record state different sources of the schema. Do not rely on this record.")
     if forest.about.get("caution") and not record.chosen_by_looking:
         problems.append(
@@ -314,19 +328,33 @@ def _as_setting(value: Any) -> str | int | float | bool | None:
 
 
 def sources_of(domain: Domain) -> tuple[SchemaSource, ...]:
-    """Return the sources of the parts of a public schema, in the order of its columns."""
+    """Return the parts of a public schema with their sources, in the order of its columns."""
+    value_of = _in_words(domain)
     parts = []
     for feature in domain.features:
-        parts += [
-            SchemaSource(feature.name, "domain", feature.source, feature.source_note),
-            SchemaSource(feature.name, "type", feature.type_source, feature.type_note),
-            SchemaSource(feature.name, "missing cells", feature.missing_source, feature.missing_note),
-        ]
-    parts.append(SchemaSource(domain.label, "classes", domain.classes_source, domain.classes_note))
+        of_type = "type", feature.type_source, feature.type_note, value_of[feature.name, TYPE]
+        missing = f"missing cells: {value_of[feature.name, MISSING]}"
+        of_missing = "missing cells", feature.missing_source, feature.missing_note, missing
+        separate = [part for part in (of_type, of_missing) if part[1]]
+        together = [part[3] for part in (of_type, of_missing) if not part[1]]
+        values = "; ".join([value_of[feature.name, BOUNDS if feature.kind == "numeric" else CATEGORIES], *together])
+        parts.append(SchemaSource(feature.name, "domain", feature.source, feature.source_note, values))
+        parts += [SchemaSource(feature.name, *part) for part in separate]
+    classes = value_of.get(("", CLASSES), "")
+    parts.append(SchemaSource(domain.label, "classes", domain.classes_source, domain.classes_note, classes))
     if domain.reading:
-        parts.append(SchemaSource("", "reading of the rows", domain.reading_source, domain.reading_note))
-    parts.append(SchemaSource("", "choice of columns", domain.columns_source, domain.columns_note))
+        reading = domain.reading_source, domain.reading_note, str(domain.reading)
+        parts.append(SchemaSource("", "reading of the rows", *reading))
+    columns = domain.columns_source, domain.columns_note, value_of["", COLUMNS]
+    parts.append(SchemaSource("", "choice of columns", *columns))
     return tuple(part for part in parts if part.source)
+
+
+def _in_words(domain: Domain) -> dict[tuple[str, str], str]:
+    """Return each part of a schema in words, by the name of its attribute (empty for the whole table) and its kind."""
+    features = [with_sources(feature, dict.fromkeys(OF_ATTRIBUTES, ("data", ""))) for feature in domain.features]
+    from_rows = replace(domain, features=tuple(features), classes_source="data", columns_source="data")
+    return {(part.name, part.what): part.value for part in read_parts(from_rows)}
 
 
 def _sum_of(population: Population) -> PopulationLoss:

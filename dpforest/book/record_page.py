@@ -12,6 +12,7 @@ from typing import Final
 from dpforest.book.record import PopulationLoss, ReleaseRecord
 from dpforest.privacy.ledger import unit_words
 from dpforest.privacy.rationals import text_up
+from dpforest.tables.units import MOST_ROWS
 
 _UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _POWER: Final = re.compile(r"^1e-0*(\d+)$")
@@ -54,6 +55,7 @@ def page(record: ReleaseRecord) -> str:
         f"{_section('The release', _release(record))}"
         f"{_section('What it costs', _cost(record))}"
         f"{_section('How it was made', _making(record))}"
+        f"{_section('The public schema', _schema(record))}"
         f"{_section('Where the public schema comes from', _sources(record))}"
         f"{_section('The file', _file(record))}"
         f"{_signatures(record)}{_footnote()}</body>\n</html>\n"
@@ -77,11 +79,9 @@ def _release(record: ReleaseRecord) -> _Rows:
 
 
 def _cost(record: ReleaseRecord) -> _Rows:
-    most = record.rows_per_person
     yield "What an attacker can learn", record.loss
     yield "Unit of privacy", unit_words(record.unit_column)
-    no_most = "no maximum is stated" + ("; ε holds for each row" if record.unit_column is None else "")
-    yield "Rows of one person", no_most if most is None else f"at most {most:,}"
+    yield "Rows of one person", _rows_text(record)
     yield "ε", text_up(record.epsilon)
     yield "δ", _delta_text(record.delta)
     if record.mu_squared is not None:
@@ -93,12 +93,31 @@ def _cost(record: ReleaseRecord) -> _Rows:
     yield "Limit for the total", "no limit" if record.cap is None else f"ε = {text_up(record.cap)}"
 
 
+def _rows_text(record: ReleaseRecord) -> str:
+    """Return how many rows of one person the release uses, or may use."""
+    most = record.rows_per_person
+    if most is not None:
+        return f"at most {most:,}, as stated in the book"
+    if record.unit_column is None:
+        return "no maximum is stated; ε holds for each row"
+    return f"any number; the forest uses at most {MOST_ROWS} of each person, which weigh as much as one row"
+
+
 def _making(record: ReleaseRecord) -> _Rows:
     looked = "yes; ε does not cover what this choice reveals" if record.chosen_by_looking else "no"
     yield "Settings chosen by looking at this table", looked
     for name, value in record.settings.items():
         if value is not None:  # None: the parameter has no effect, or the estimator chooses the value
             yield name, _setting_text(value)
+
+
+def _schema(record: ReleaseRecord) -> _Rows:
+    """Yield each part of the schema in words; a note for a record of version 1, which does not state them."""
+    if record.version == 1:
+        yield "Ranges and lists", "only in the forest file; records of version 1 do not state them"
+    for source in record.sources:
+        if source.value:
+            yield source.column or source.part[:1].upper() + source.part[1:], source.value
 
 
 def _sources(record: ReleaseRecord) -> _Rows:

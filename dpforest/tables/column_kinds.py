@@ -39,6 +39,11 @@ _MANY_WORDS: Final = 50  # a column of free text has more than 50 different word
 _SHOWN: Final = 5
 _CENTURIES: Final = (1900, 2100)  # a number such as 20240131 is a date only if its year lies between these
 _TWO_DIGIT_YEAR: Final = re.compile(r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2}( .*)?", re.ASCII)
+# Common answers that people also write as an initial.
+_INITIALS: Final = {
+    word: word[0]
+    for word in ("yes", "no", "ja", "nein", "oui", "non", "si", "sí", "true", "false", "male", "female", "männlich")
+} | {"weiblich": "w"}
 _DIGITS: Final = re.compile("[0-9]+", re.ASCII)
 
 
@@ -65,8 +70,8 @@ class ColumnProposal:
         only somebody who knows the column can choose. If the years have two digits, the tuple is empty, because no
         format allows such years.
     spellings : tuple of pairs
-        For categories: pairs of a spelling and a more frequent one from which it differs only in case or spaces, for
-        `Feature.spellings`.
+        For categories: pairs of a spelling and the value that it means, for `Feature.spellings`. The two differ only
+        in case or spaces, or the spelling is the initial of a common answer, such as "y" for "yes".
     """
 
     kind: str
@@ -271,13 +276,21 @@ def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
         listed = by_fold.setdefault(" ".join(cell.casefold().split()), cell)
         if listed != cell:
             spellings.append((cell, listed))
+    meant: dict[str, list[str]] = {}
+    for word, initial in _INITIALS.items():
+        if word in by_fold:
+            meant.setdefault(initial, []).append(by_fold[word])
+    for cell in counts:
+        words = meant.get(" ".join(cell.casefold().split()), ())
+        if len(words) == 1:
+            spellings = [pair for pair in spellings if pair[0] != cell] + [(cell, words[0])]
     texts = plural(len(counts), "different text")
     reason = f"{texts}."
     if len(counts) > MAX_CATEGORIES:
         reason = f"{texts}, more than {MAX_CATEGORIES:,}; group them or leave the column out."
     elif spellings:
         shown = _some([f"{spelling} for {listed}" for spelling, listed in spellings])
-        reason += f" Some differ only in case or spaces: {shown}. State which spellings mean the same."
+        reason += f" Some seem to mean the same: {shown}. State which spellings mean the same."
     return ColumnProposal(CATEGORY, reason, n_missing, len(counts), spellings=tuple(spellings))
 
 

@@ -26,7 +26,7 @@ from dpforest.book import (
     record_of,
     verify,
 )
-from dpforest.book.record_fields import FIELDS, SOURCE, SUM
+from dpforest.book.record_fields import FIELDS, SOURCE, SUM, VALUE
 from dpforest.book.record_file import _short, loss_sentence
 from dpforest.risk.guarantee import Guarantee, guarantee_of
 from tests.models.random_forests import DOMAIN, table
@@ -107,8 +107,9 @@ def test_the_record_of_a_pure_loss(pure):
     assert 50 < share <= 77.8 and loss_sentence(Guarantee(record.epsilon)).endswith(f"{start}77.8 %.")
     assert record.loss == loss_sentence(guarantee_of(ReleasedForest.from_bytes(file).certificate))
     assert record.settings["estimator"] == "MajorityLabelForestClassifier" and record.settings["n_estimators"] == 3
-    assert SchemaSource("f1", "domain", "documented", "made up") in record.sources
-    assert record.sources[-1] == SchemaSource("y", "classes", "documented", "made up")
+    values = "0 to 1; numbers; missing cells: none expected"
+    assert SchemaSource("f0", "domain", "documented", "made up", values) in record.sources
+    assert record.sources[-1] == SchemaSource("y", "classes", "documented", "made up", "0; 1; 2")
 
 
 def test_the_record_of_a_gaussian_loss(gaussian):
@@ -185,6 +186,7 @@ ALLOWED = {  # values of `WRONG` that a field may have
     "cap": [None],
     "chosen_by_looking": [True],
     "column": [""],
+    "value": ["", "x" * 20_000],
 }
 TEXTS = {"title", "purpose", "owner", "approver", "population", "loss", "booking", "dpforest_version", "part", "note"}
 
@@ -201,14 +203,14 @@ def content_with(record: ReleaseRecord, path: tuple, value) -> dict:
 PATHS = [
     *((name,) for name in FIELDS),
     *(("sum_after", name) for name in SUM),
-    *(("sources", 0, name) for name in SOURCE),
+    *(("sources", 0, name) for name in SOURCE | VALUE),
 ]
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: ".".join(map(str, path)))
 def test_a_wrong_value_is_refused(pure, path):
     name = path[-1]
-    allowed = [*ALLOWED.get(name, []), *(["1/0", "2/4"] if name in TEXTS | {"column", "delta_reason"} else [])]
+    allowed = [*ALLOWED.get(name, []), *(["1/0", "2/4"] if name in TEXTS | {"column", "delta_reason", "value"} else [])]
     for value in WRONG:
         if any(value is each or (value == each and type(value) is type(each)) for each in allowed):
             continue
@@ -276,9 +278,9 @@ def test_other_json_is_refused(pure):
     for other in ("[]", "null", "{}", '{"format": "dpforest book"}'):
         with pytest.raises(RecordError, match="not a release record"):
             ReleaseRecord.from_json(other)
-    for version in ("2", "true", '"1"', "1.0", "null"):
-        with pytest.raises(RecordError, match="format version .* reads version 1. Use the dpforest that wrote it"):
-            ReleaseRecord.from_json(text.replace('"version": 1,', f'"version": {version},'))
+    for version in ("3", "true", '"1"', "1.0", "null"):
+        with pytest.raises(RecordError, match="format version .* reads the versions 1 and 2. Use the dpforest that"):
+            ReleaseRecord.from_json(text.replace('"version": 2,', f'"version": {version},'))
     for constant in ("NaN", "Infinity", "-Infinity"):
         with pytest.raises(RecordError, match=f"has {constant} where a number must be"):
             ReleaseRecord.from_json(text.replace('"delta": 0.0', f'"delta": {constant}'))
@@ -286,6 +288,26 @@ def test_other_json_is_refused(pure):
         ReleaseRecord.from_json(text.replace('"delta": 0.0', '"delta": 1e999', 1))
     with pytest.raises(RecordError, match="twice"):
         ReleaseRecord.from_json(text.replace("{", '{"title": "other",', 1))
+
+
+def test_a_record_of_version_1_keeps_its_bytes_and_its_file(pure):
+    record, file = pure
+    content = json.loads(record.to_json()) | {"version": 1}
+    for source in content["sources"]:
+        del source["value"]
+    old = ReleaseRecord.from_dict(content)
+    assert json.loads(old.to_json()) == content and verify(file, old) == []
+    assert "records of version 1 do not state them" in Seen(page(old)).words
+    with pytest.raises(RecordError, match="must not have a field 'value'"):
+        ReleaseRecord.from_dict(json.loads(record.to_json()) | {"version": 1})
+
+
+def test_another_range_is_noticed(pure):
+    record, file = pure
+    wider = record.sources[0]._replace(value="0 to 9; numbers; missing cells: none expected")
+    changed = replace(record, sources=(wider, *record.sources[1:]))
+    assert any("different sources of the schema" in problem for problem in verify(file, changed))
+    assert "0 to 9; numbers" in Seen(page(changed)).words
 
 
 # ---------------------------------------------------------------- the file of a record

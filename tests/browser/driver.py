@@ -81,8 +81,8 @@ class Figure(NamedTuple):
         return float(match[0])
 
 
-ANSWERS = re.compile("^(Use (this|these) (range|list)|Use the ticked lists|Confirm that this is public)")
-SOURCE = re.compile("^How does everybody know this")
+ANSWERS = re.compile("^(Use (this|these) (range|list)|Use these answers|Confirm that this is public)")
+SOURCE = re.compile("^How does everybody know (this|the public lists)")
 
 
 def idle(page: Page, timeout: float = TIMEOUT) -> None:
@@ -270,9 +270,9 @@ class Explore:
             if box.count() and (end in ranges or not box.input_value()):
                 box.fill(number)
         button = panel.get_by_role("button", name=ANSWERS)
-        if button.inner_text() == "Use the ticked lists":
-            for tick in panel.get_by_test_id("stForm").get_by_test_id("stCheckbox").all():
-                tick.locator("label").click()
+        if button.inner_text() == "Use these answers":
+            for option in panel.get_by_test_id("stForm").get_by_text("public list", exact=True).all():
+                option.click()
         if (field := panel.get_by_role("textbox", name=SOURCE)).count():
             field.fill(source)
         with rerun(self.page):

@@ -11,7 +11,7 @@ from dpforest.tables.public_ranges import public_range
 from tests.ui.app_words import words
 from tests.ui.desk import HIGHEST, LOWEST, RANGE, SOURCE, answer, chooser, confirm, field, open_card, press
 from ui.explore import card_answers as answers
-from ui.explore.bulk_cards import HIGH, LOW, WHOLE, WHY, with_ranges
+from ui.explore.bulk_cards import HIGH, LATER, LIST, LOW, OF_LISTS, OUT, WHOLE, WHY, with_ranges
 from ui.explore.card_answers import NumberAnswer
 from ui.explore.cards import (
     CATEGORY,
@@ -235,20 +235,56 @@ def test_a_rare_value_is_listed_only_by_hand(page, rare, listed):
     assert (illness.categories, illness.missing) == (listed, "category")
 
 
-def test_several_lists_are_ticked_one_by_one_and_hold_nothing_rare(page):
+def test_lists_are_answered_one_by_one_and_hold_nothing_rare(page):
     assert chooser(open_card(page, "several lists")).value == LISTS
-    ticks = {box.label: box for box in page.checkbox if box.label.startswith("**")}
-    assert list(ticks) == ["**smokes**: no; yes", "**illness**: cold; flu"]
-    assert not any(box.value for box in ticks.values()), "no list is chosen at first"
+    asked = lists_of(page)
+    assert {name: box.value for name, box in asked.items()} == {"smokes": LATER, "illness": LATER}, "none is public yet"
+    assert [box.label for box in asked.values()] == ["**smokes**: no; yes", "**illness**: cold; flu"]
     notes = "\n".join(caption.value for caption in page.caption)
     assert "rows have it, so not in the list: “YES”" in notes and "so not in the list: “Kuru”" in notes
-    field(page, SOURCE).set_value("the catalog of diagnoses")
-    press(page, "Use the ticked lists")
-    assert "No list is ticked" in words(page) and "schemas" not in page.session_state
-    next(box for box in page.checkbox if box.label == "**illness**: cold; flu").check()
-    press(page, "Use the ticked lists")
+    field(page, OF_LISTS).set_value("the catalog of diagnoses")
+    press(page, "Use these answers")
+    assert "You answered “later” for every column." in words(page) and "schemas" not in page.session_state
+    lists_of(page)["illness"].set_value(LIST)
+    lists_of(page)["smokes"].set_value(OUT)
+    press(page, "Use these answers")
     assert (attribute(page, "illness").categories, attribute(page, "illness").leaks()) == (("cold", "flu"), [])
-    assert attribute(page, "smokes").leaks() and "Kuru" not in str(attribute(page, "illness").to_dict())
+    assert "smokes" not in schema(page).names and "Kuru" not in str(attribute(page, "illness").to_dict())
+
+
+def lists_of(page) -> dict:
+    """Return the questions of the card about several lists, by column."""
+    boxes = [box for box in page.radio if LIST in box.options]
+    return {box.label.partition("**: ")[0].strip("*"): box for box in boxes}
+
+
+def test_columns_are_left_out_without_a_source(page):
+    open_card(page, "several lists")
+    for box in lists_of(page).values():
+        box.set_value(OUT)
+    press(page, "Use these answers")
+    assert not {"smokes", "illness"} & set(schema(page).names) and not page.exception
+
+
+def test_texts_that_may_be_remarks_start_as_left_out(app):
+    notes = ["the child is very afraid", "ask Dr. Kuru, 0171 234567", "no remark"]
+    rows = "note,town,ill\n" + "".join(f"{notes[i % 3]!r},{'AB'[i % 2]},{'xy'[i % 2]}\n" for i in range(90))
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    app.file_uploader[0].upload("notes.csv", rows.replace("'", '"').encode()).run()
+    app.session_state["tab"] = "Data"
+    app.run()
+    open_card(app, "several lists")
+    assert {name: box.value for name, box in lists_of(app).items()} == {"note": OUT, "town": LATER}
+    field(app, OF_LISTS).set_value("the list of towns")
+    lists_of(app)["note"].set_value(LATER)
+    lists_of(app)["town"].set_value(LIST)
+    press(app, "Use these answers")
+    open_card(app, "note")
+    kind = next(group for group in app.segmented_control if group.label == "This column is")
+    assert kind.value == LEFT_OUT and "may be remarks" in words(app)
+    kind.set_value(CATEGORY).run()
+    assert field(app, SOURCE).value == "", "the last source is not proposed for remarks"
 
 
 def test_ranges_that_names_suggest_are_confirmed_together(page):

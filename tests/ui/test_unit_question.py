@@ -62,7 +62,7 @@ def test_a_named_column_is_the_unit_of_all_figures(page):
     assert not page.exception
     assert domain(page).unit == "patient_id" and domain(page).names == ("age",)
     assert "150 persons in 240 rows" in words(page)
-    assert any(f"ε = {MOST + 1}" in info.value for info in page.info)
+    assert any(f"up to {MOST + 1} here" in caption.value for caption in page.caption)
     question(page).set_value("Each row is a different person").run()
     assert not page.exception
     assert domain(page).unit is None

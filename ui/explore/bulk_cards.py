@@ -16,8 +16,17 @@ from dpforest.tables.reading_rules import Spellings
 from ui import state
 from ui.explore import card_answers as answers
 from ui.explore.card_answers import NumberAnswer
-from ui.explore.card_parts import counted_values, left_out_of, order_of, proposal_of, source_field, use
-from ui.explore.cards import RARE, often, often_signs, rare, usual
+from ui.explore.card_parts import (
+    counted_values,
+    leave_out,
+    left_out_of,
+    order_of,
+    proposal_of,
+    source_field,
+    use,
+    without,
+)
+from ui.explore.cards import RARE, may_be_remarks, often, often_signs, rare, usual
 from ui.explore.confirm import HOW_KNOWN as WHY
 from ui.explore.edited_cells import bound_of, shown
 from ui.shared import tables
@@ -28,6 +37,8 @@ from ui.shared.wording import plain
 
 LOW, HIGH, WHOLE, SIGNS = "lowest", "highest", "whole", "signs that are ignored"
 _HEIGHT: Final = 420
+LIST, OUT, LATER = "public list", "leave out", "later"  # answers about a list
+OF_LISTS: Final = "How does everybody know the public lists?"
 _MANY: Final = 10  # with more rows or lists than this, they scroll in a frame of `_HEIGHT` pixels
 _SHORT: Final = 400  # largest number of characters of a list on the checklist
 _SHOWN: Final = 5
@@ -202,32 +213,42 @@ def _cell(value: Any) -> str:
 
 
 def show_lists(table: Table) -> None:
-    """Ask which lists of values are public. Each list has a check box, and leaves out the values that few rows have."""
+    """Ask which lists of values are public, and which columns to leave out. A list has no values that few rows have."""
     features = lists(table)
     key = f"card_{tables.fingerprint(table.domain)[:12]}_lists"
     st.markdown(
-        "**The values of several columns, as your rows have them.** Tick a list only if everybody could know all of "
-        "its values without your rows, for example from your form. "
-        "To change a list, choose its column under “Card”."
+        f"**The values of several columns, as your rows have them.** Choose “{LIST}” only if everybody could know all "
+        "of its values without your rows, for example from your form. To change a list, choose its column under “Card”."
     )
     with st.form(f"{key}_form", border=False):
         with st.container(height="content" if len(features) <= _MANY else _HEIGHT, border=False):
-            ticked = [feature for feature in features if _tick(table, feature.name, key)]
-        words = source_field(table, key, "list")
-        if not st.form_submit_button("Use the ticked lists", type="primary"):
+            answer_of = {feature.name: _ask_list(table, feature.name, key) for feature in features}
+        words = source_field(table, key, "list", label=OF_LISTS)
+        if not st.form_submit_button("Use these answers", type="primary"):
             return
-    if not ticked:
-        sorry("No list is ticked. Tick each list that is public.")
-        return
-    use(table, words, "list", lambda source: _with_lists(table, ticked, source))
+    public, out = ([name for name, answer in answer_of.items() if answer == what] for what in (LIST, OUT))
+    if public:
+        use(table, words, "list", lambda source: _with_lists(without(table, out), table, public, source))
+    elif out:
+        leave_out(table, out)
+    else:
+        sorry(f"You answered “{LATER}” for every column. Choose “{LIST}” or “{OUT}” for at least one.")
 
 
-def _tick(table: Table, name: str, key: str) -> bool:
-    """Show the list of a column and the values that are not in it. Return whether the user ticked the list."""
+def _ask_list(table: Table, name: str, key: str) -> str:
+    """Show the list of a column and the values that are not in it. Return the user's answer about the list."""
     values, spellings = _list_of(table, name)
-    is_public = st.checkbox(
-        f"**{plain(name, 60)}**: {plain('; '.join(values), 2 * _SHORT)}", key=state.CARD_PUBLIC(f"{key}_{name}")
+    are_remarks = may_be_remarks(values)
+    options = [LIST, OUT, LATER]
+    answer = st.radio(
+        f"**{plain(name, 60)}**: {plain(written(values), 2 * _SHORT)}",
+        options,
+        options.index(OUT if are_remarks else LATER),
+        key=state.CARD_LIST(f"{key}_{name}"),
+        horizontal=True,
     )
+    if are_remarks:
+        st.caption("These may be remarks, which can name a person. Remarks are no public list.")
     counts = counted_values(table, name)
     notes = [f"“{plain(spelling, 40)}” counts as “{plain(value, 40)}”." for spelling, value in spellings]
     listed = {*values, *(spelling for spelling, _ in spellings)}
@@ -238,12 +259,11 @@ def _tick(table: Table, name: str, key: str) -> bool:
         notes.append(f"Fewer than {RARE} rows have {it}, so not in the list: {named}{more}. {counts_as} missing.")
     if notes:
         st.caption(" ".join(notes))
-    return is_public
+    return answer
 
 
-def _with_lists(table: Table, chosen: list[Feature], source: str) -> Domain:
-    domain = table.domain
-    for feature in chosen:
-        values, spellings = _list_of(table, feature.name)
-        domain = answers.with_list(domain, order_of(table), feature.name, values, source, spellings=spellings)
+def _with_lists(domain: Domain, table: Table, public: list[str], source: str) -> Domain:
+    for name in public:
+        values, spellings = _list_of(table, name)
+        domain = answers.with_list(domain, order_of(table), name, values, source, spellings=spellings)
     return domain

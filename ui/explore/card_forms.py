@@ -20,16 +20,27 @@ from dpforest.tables.reading_rules import Spellings
 from ui import state
 from ui.explore import card_answers as answers
 from ui.explore.card_answers import NumberAnswer
-from ui.explore.card_parts import counted_values, describe, left_out_of, order_of, proposal_of, source_field, use
+from ui.explore.card_parts import (
+    counted_values,
+    describe,
+    leave_out,
+    left_out_of,
+    order_of,
+    proposal_of,
+    source_field,
+    use,
+)
 from ui.explore.cards import (
     CATEGORY,
     DATE,
     KINDS,
     LEFT_OUT,
     NUMBER,
+    OPEN,
     Card,
     features_of,
     first_kind,
+    may_be_remarks,
     often,
     often_signs,
     open_parts_of_table,
@@ -63,7 +74,11 @@ def column(table: Table, card: Card) -> None:
         st.button("Answer these columns one by one", key=f"{key}_alone", on_click=_one_by_one, args=(table, card.title))
     describe(table, first, proposal)
     kinds = KINDS if len(card.columns) == 1 else (NUMBER, LEFT_OUT)
-    kind = _kind(key, kinds, first_kind(proposal, features))
+    starts_with = first_kind(proposal, features)
+    if starts_with == CATEGORY and card.state == OPEN and may_be_remarks(usual(counted_values(table, first))):
+        starts_with = LEFT_OUT
+        st.caption("These texts may be remarks, which can name a person.")
+    kind = _kind(key, kinds, starts_with)
     if kind == NUMBER:
         _number(table, card, features, proposal, key)
     elif kind == CATEGORY:
@@ -198,7 +213,7 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
         return
     with st.form(f"{key}_list", border=False):
         listed = st.text_area(
-            f"The possible values, separated by ; ({len(values):,})",
+            "The possible values, separated by ;",
             written(values),
             key=state.CARD_VALUES(key),
             help=HELP,
@@ -206,7 +221,7 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
         kept = _rare_values(counts, unusual, key)
         merged = _merged(spellings, counts, key, are_confirmed=confirmed is not None)
         missing = _missing(confirmed, key)
-        note = source_field(table, key, "list", _note_of(confirmed))
+        note = source_field(table, key, "list", _note_of(confirmed), from_last=not may_be_remarks(values))
         if not st.form_submit_button("Use this list", type="primary"):
             return
     chosen = _with_rare(parsed(listed), kept)
@@ -329,15 +344,7 @@ def _leave_out(table: Table, card: Card, features: Sequence[Feature], key: str) 
         st.markdown("No forest learns from this column, and nothing about it is published.")
         return
     if st.button("Leave it out", type="primary", key=f"{key}_out"):
-        domain = table.domain
-        try:
-            for name in card.columns:
-                domain = answers.without(domain, order_of(table), name)
-        except DomainError as problem:
-            sorry(problem)
-            return
-        tables.edit(table, domain)
-        st.rerun()
+        leave_out(table, card.columns)
 
 
 def label_and_file(table: Table) -> None:

@@ -5,7 +5,7 @@ A source states how everybody can know a fact without seeing the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -13,6 +13,7 @@ from dpforest.tables.column_kinds import ColumnProposal
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import plural
 from ui import state
+from ui.explore import card_answers as answers
 from ui.explore.cards import propose, values_of
 from ui.shared import cache, tables
 from ui.shared.page import sorry
@@ -74,25 +75,50 @@ def describe(table: Table, column: str, proposal: ColumnProposal) -> None:
     st.caption(f"Cells such as {examples}. {plain(proposal.reason, 400)}{missing if proposal.n_missing else ''}")
 
 
-def source_field(table: Table, key: str, topic: str, proposed: str = "", label: str = QUESTION) -> str:
+def source_field(
+    table: Table, key: str, topic: str, proposed: str = "", label: str = QUESTION, *, from_last: bool = True
+) -> str:
     """Ask how everybody knows a public fact, such as a range.
 
-    The field starts with `proposed`, or with the user's last words about the same topic of this table.
+    The field starts with `proposed`, or with the user's last words about this table: those about the same topic, if
+    there are any.
 
     Parameters
     ----------
     topic : {"range", "list", "dates", "file"}
-        What the source is about. A source of one topic seldom fits another topic.
+        What the source is about.
+    from_last : bool
+        Whether the field may start with the user's last words.
     """
-    last = state.LAST_SOURCE.value.get((table.schema_key, topic), "")
+    kept = {of: words for (key, of), words in state.LAST_SOURCE.value.items() if key == table.schema_key}
+    last = kept.get(topic) or next(reversed(kept.values()), "") if from_last else ""
     return st.text_input(
         label,
         proposed or last,
         key=state.SOURCE(key),
         placeholder=f"For example: {EXAMPLE}",
         help="At least three words, or two and a number. The certificate quotes them. The field starts with your last "
-        "words of this kind: change them if another source fits better.",
+        "words: change them if another source fits better.",
     )
+
+
+def without(table: Table, columns: Sequence[str]) -> Domain:
+    """Return the domain of a table without these columns. Raise DomainError if no column would be left."""
+    domain = table.domain
+    for name in columns:
+        domain = answers.without(domain, order_of(table), name)
+    return domain
+
+
+def leave_out(table: Table, columns: Sequence[str]) -> None:
+    """Leave these columns out and draw the page again, or show why they cannot be left out."""
+    try:
+        domain = without(table, columns)
+    except DomainError as problem:
+        sorry(problem)
+        return
+    tables.edit(table, domain)
+    st.rerun()
 
 
 def use(table: Table, words: str, topic: str, answer: Callable[[str], Domain]) -> None:

@@ -6,6 +6,7 @@ Streamlit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -26,6 +27,8 @@ KINDS: Final = (NUMBER, CATEGORY, DATE, LEFT_OUT)
 OPEN, READY, UNUSED = "open", "ready", "left out"
 NUMBERS, LISTS, TABLE = "numbers", "lists", "table"  # ids of the cards about many columns, and about the whole table
 RARE: Final = 10  # a value is rare if fewer rows than this have it
+_WORDS_OF_REMARKS: Final = 3  # fewest words of texts that may be remarks, on average
+_OF_A_PERSON: Final = re.compile(r"@|(\d[ /-]?){5}")  # an address or a long number, such as that of a telephone
 _KIND_OF: Final = {
     column_kinds.NUMBER: NUMBER,
     column_kinds.NUMBER_WITH_WORDS: NUMBER,
@@ -164,6 +167,19 @@ def often_signs(signs: Sequence[str], values: Mapping[str, int]) -> list[str]:
     ['%']
     """
     return [sign for sign in signs if sum(n for value, n in values.items() if sign in value) >= RARE]
+
+
+def may_be_remarks(values: Collection[str]) -> bool:
+    """Return whether texts may be remarks, which can name a person, instead of values from a list.
+
+    They may be if one of them has an "@" or a run of five digits, or if they have at least three words on average.
+
+    >>> may_be_remarks(["child is afraid", "call the mother: 0171 234567"]), may_be_remarks(["never married", "widow"])
+    (True, False)
+    """
+    texts = list(values)
+    n_words = sum(len(value.split()) for value in texts)
+    return n_words >= _WORDS_OF_REMARKS * len(texts) > 0 or any(map(_OF_A_PERSON.search, texts))
 
 
 def usual(values: Mapping[str, int], spellings: Spellings = ()) -> list[str]:

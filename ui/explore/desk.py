@@ -28,7 +28,7 @@ def show(table: Table, *, pending: bool) -> None:
     every = _cards(table)
     is_open = _open_ids(table, every)
     of_columns = [card for card in every if card.id in is_open]
-    n_columns = sum(len(card.columns) for card in every)
+    n_columns = sum(len(card.columns) for card in every) + (table.domain.unit is not None)
     n_open = sum(len(card.columns) for card in of_columns)
     titled(
         "Column by column",
@@ -65,7 +65,10 @@ def _open_ids(table: Table, every: list[Card]) -> list[str]:
 
 def _progress(n_columns: int, n_open: int, is_open: list[str]) -> str:
     if not is_open:
-        return f"**All {plural(n_columns, 'column')} are ready**, and so are the label and the file."
+        return (
+            f"**All {plural(n_columns, 'column')} are ready**, and so are the label and the file. Next: choose a "
+            "forest and ε above, and then press **Release this forest**."
+        )
     n = n_columns - n_open
     more = " Also open: the label and the file." if TABLE in is_open else ""
     return (

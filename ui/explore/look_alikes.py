@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.tables.features import plural, text
+from ui.explore.card_parts import proposal_of
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
@@ -19,8 +20,12 @@ _SHOWN = 3  # largest number of values, groups or messages that are listed
 def show(table: Table) -> None:
     """Show a message about look-alike values and one about rare classes, each only if there are any."""
     domain = table.domain
-    lists = [(f"Values of “{plain(f.name, 30)}”", f.categories) for f in domain.features if f.kind == "categorical"]
-    lists = [("Classes", domain.classes), *lists]
+    lists = [("Classes", _without_spellings(table, domain.label, domain.classes))]
+    lists += [
+        (f"Values of “{plain(f.name, 30)}”", _without_spellings(table, f.column, f.categories))
+        for f in domain.features
+        if f.kind == "categorical"
+    ]
     messages = [
         f"{what} that look alike: {_listed(groups)}." for what, values in lists if (groups := look_alike(values))
     ]
@@ -42,6 +47,14 @@ def show(table: Table) -> None:
             f"{sentence} either among the training rows or among the held-out rows. Is it a typing error?",
             icon=":material/info:",
         )
+
+
+def _without_spellings(table: Table, column: str, values: Sequence[object]) -> list[object]:
+    """Return the values that the card of a column does not propose as spellings of other values."""
+    if not look_alike(values):
+        return []
+    spellings = {spelling for spelling, _ in proposal_of(table, column).spellings}
+    return [value for value in values if text(value) not in spellings]
 
 
 def look_alike(values: Iterable[object]) -> list[tuple[str, ...]]:

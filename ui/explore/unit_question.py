@@ -150,10 +150,9 @@ def _about_persons(table: Table) -> None:
     left_out = f" {plural(missing, 'row')} without an identifier {'is' if missing == 1 else 'are'} left out."
     st.markdown(f"**{tables.counted(table)}.** Each person counts once.{left_out if missing else ''}")
     if most > 1:
-        st.info(
-            f"If each row counted as a person, ε = 1 for a row would mean **ε = {most:,}** for the person with the "
-            "most rows. Do not share this number: it comes from the rows.",
-            icon=":material/person:",
+        st.caption(
+            f"ε protects all rows of a person together, up to {most:,} here. Do not share this number: it comes from "
+            "the rows."
         )
 
 

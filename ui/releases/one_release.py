@@ -67,10 +67,7 @@ def _compare(record: ReleaseRecord, others: Sequence[Booking], names: dict[str, 
     if rows:
         st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", alt="What differs between the two releases.")
     else:
-        st.caption(
-            "Both records have the same purpose, owner, approver, settings, cost and sources. Ranges and lists of "
-            "values are not compared."
-        )
+        st.caption("Both records have the same purpose, owner, approver, settings, cost, schema and sources.")
 
 
 def differences(one: ReleaseRecord, other: ReleaseRecord) -> list[dict[str, str]]:
@@ -97,7 +94,10 @@ def _facts(record: ReleaseRecord) -> dict[str, str]:
     }
     facts |= {name: "default" if value is None else value for name, value in record.settings.items()}
     for source in record.sources:
-        facts[f"{source.part} of {source.column}" if source.column else source.part] = f"{source.source}: {source.note}"
+        value = (
+            f"{source.value} ({source.source}: {source.note})" if source.value else f"{source.source}: {source.note}"
+        )
+        facts[f"{source.part} of {source.column}" if source.column else source.part] = value
     return {name: str(value) for name, value in facts.items()}
 
 

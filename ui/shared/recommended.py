@@ -70,6 +70,8 @@ def line(
         )
         if switch is not None and not is_shown:
             st.button(button, key="to_recommended", on_click=switch, args=(forest,))
+            if table.uploaded:
+                st.caption(FORESTS[forest.kind].sentence, width="content")
 
 
 def size_of(table: Table) -> int:

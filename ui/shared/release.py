@@ -235,7 +235,7 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
     if caution := caution_on_delta(delta, tables.n_persons(table), table.domain.unit):
         st.warning(caution, icon=":material/warning:")
     if not table.is_public:
-        st.info(LOOKED + " If this table is public anyway, say so in the Data tab.", icon=":material/visibility:")
+        st.info(f"The certificate will say: {LOOKED}", icon=":material/visibility:")
     try:
         size = expected_size(choice)
     except ValueError as problem:  # raised before any noise is drawn, so no ε is spent
