@@ -7,6 +7,7 @@ if __name__ == "__main__":  # Streamlit runs this file as the page Explore
 
     page.show()
 else:  # Streamlit imports this file once at its start, and takes the server `app` from it
+    import sys
     import threading
     from importlib import import_module
 
@@ -16,14 +17,27 @@ else:  # Streamlit imports this file once at its start, and takes the server `ap
     from ui.server.front_end import FrontEnd
     from ui.server.guards import Guard
     from ui.server.host_names import HostNames, addresses
+    from ui.server.limits import ServerLimits
     from ui.server.page_head import PageHead
+    from ui.server.sessions import Sessions
     from ui.server.streamlit_patches import process
     from ui.server.uploads import Uploads
 
+    try:
+        limits = ServerLimits.of_environment()
+    except ValueError as problem:
+        sys.exit(str(problem))
     process.apply()
     print(addresses(), HostNames.of_config(), sep="\n", flush=True)
 
     # The imports of the first page take two seconds, so they run while the browser starts.
     threading.Thread(target=import_module, args=("ui.explore.page",), daemon=True).start()
-    layers = (Guard, Uploads, BrowserCookie, FrontEnd, PageHead)
-    app = st.App(__file__, middleware=[Middleware(layer) for layer in layers])
+    layers = [
+        Middleware(Guard),
+        Middleware(Sessions, limits=limits),
+        Middleware(Uploads, no_memory=limits.no_memory),
+        Middleware(BrowserCookie),
+        Middleware(FrontEnd),
+        Middleware(PageHead, idle_minutes=limits.idle_minutes),
+    ]
+    app = st.App(__file__, middleware=layers)

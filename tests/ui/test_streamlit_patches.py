@@ -342,7 +342,7 @@ def runtime(monkeypatch) -> Iterator[Runtime]:
 
 def test_the_server_has_the_routes_that_the_guards_know(runtime):
     paths = {str(getattr(route, "path", "")) for route in create_streamlit_routes(runtime)}
-    for route in (internals.METRICS_ROUTE, internals.HEALTH_ROUTE):
+    for route in (internals.METRICS_ROUTE, internals.HEALTH_ROUTE, internals.SESSION_ROUTE):
         assert f"/{route}" in paths
     (upload,) = {path for path in paths if path.startswith(f"/{internals.UPLOAD_ROUTE}")}
     assert re.sub(r"\{(\w+)[^}]*\}", r"\1", upload) == f"/{internals.UPLOAD_ROUTE}/session_id/file_id"

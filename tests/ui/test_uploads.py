@@ -97,6 +97,15 @@ def test_a_server_for_the_lesson_only_accepts_and_reads_no_file(monkeypatch, bas
     assert server.read == 0 and not server.uploaded_file_mgr.file_storage
 
 
+def test_a_server_without_memory_reads_no_file():
+    server = Server()
+    server.app = Starlette(
+        routes=create_upload_routes(server, server.uploaded_file_mgr, ""),  # type: ignore[arg-type]
+        middleware=[Middleware(Uploads, running=lambda: server, no_memory=lambda: "The server is full.")],
+    )
+    assert server.put("anna", "one", CHUNK) == 413 and server.read == 0
+
+
 def test_files_within_the_limits_arrive_whole():
     server = Server()
     assert [server.put("anna", name, 1_000_000) for name in ("one", "two")] == [204, 204]

@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.server import front_end
+from ui.server.idle import idle_script
 from ui.server.streamlit_patches import scripts, styles
 from ui.server.streamlit_patches.internals import NOT_PAGES
 
@@ -23,13 +24,16 @@ _RENAMED: Final = {"Use_a_forest": "Releases"}  # names of pages in old links, a
 
 
 class PageHead:
-    """Middleware that inserts one script at the start of a page's head, other scripts at its end, and the styles."""
+    """Middleware that inserts one script at the start of a page's head, other scripts at its end, and the styles.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    After `idle_minutes` without a move of its user, a page leaves for the page of `idle.py`. 0: it stays.
+    """
+
+    def __init__(self, app: ASGIApp, idle_minutes: int = 0) -> None:
+        self._app, self._idle_minutes = app, idle_minutes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "GET" or not _may_be_page(scope["path"]):
+        if scope["type"] != "http" or scope["method"] != "GET" or not may_be_page(scope["path"]):
             await self._app(scope, receive, send)
             return
         if name := _RENAMED.get(scope["path"].rpartition("/")[2]):
@@ -49,12 +53,12 @@ class PageHead:
             else:
                 body += message.get("body", b"")
                 if not message.get("more_body", False):
-                    await _send_page(start, body, send)
+                    await _send_page(start, body, send, self._idle_minutes)
 
         await self._app({**scope, "headers": headers}, receive, collect_page)
 
 
-def _may_be_page(path: str) -> bool:
+def may_be_page(path: str) -> bool:
     """Return whether a path may be that of a page: it has no file ending, and no part that marks other routes."""
     return "." not in path.rpartition("/")[2] and not NOT_PAGES & set(path.split("/"))
 
@@ -65,8 +69,9 @@ def _is_page(start: Message) -> bool:
     return start["status"] == 200 and is_plain and headers.get("content-type", "").startswith("text/html")
 
 
-async def _send_page(start: Message, body: bytes, send: Send) -> None:
-    script = scripts.first_script(str(st.get_option("server.baseUrlPath") or ""))
+async def _send_page(start: Message, body: bytes, send: Send, idle_minutes: int) -> None:
+    base_path = str(st.get_option("server.baseUrlPath") or "")
+    script = scripts.first_script(base_path) + idle_script(idle_minutes, base_path)
     page = body.replace(b"<head>", b"<head>" + script.encode(), 1)
     page = page.replace(b"</head>", front_end.tags().encode() + b"</head>", 1)
     # The styles are in the body. In the head they would come before the rules of Streamlit, which would override them.

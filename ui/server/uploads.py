@@ -81,10 +81,14 @@ class Uploads:
     ----------
     running : callable
         Returns the Streamlit runtime.
+    no_memory : callable
+        Returns a sentence if the server has no memory for another file; otherwise an empty text.
     """
 
-    def __init__(self, app: ASGIApp, running: Callable[[], Any] = current_runtime) -> None:
-        self._app, self._running = app, running
+    def __init__(
+        self, app: ASGIApp, running: Callable[[], Any] = current_runtime, no_memory: Callable[[], str] = str
+    ) -> None:
+        self._app, self._running, self._no_memory = app, running, no_memory
         self._limits = Limits.of_config()
         self._arriving: list[_Upload] = []
 
@@ -110,6 +114,8 @@ class Uploads:
         self._remove_of_ended()
         self._arriving.append(upload)
         try:
+            if why := self._no_memory():
+                raise _Refused(f"{why} Try again in some minutes.")
             self._check(session, _stated_size(scope))
             await self._app(scope, counted, send)
         except _Refused as why:

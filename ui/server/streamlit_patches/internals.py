@@ -17,6 +17,7 @@ from streamlit.web.server.server_util import get_url
 # Test: `test_the_server_has_the_routes_that_the_guards_know`
 UPLOAD_ROUTE: Final = "_stcore/upload_file"
 METRICS_ROUTE: Final = "_stcore/metrics"  # refused, because it states how many bytes other users have uploaded
+SESSION_ROUTE: Final = "_stcore/stream"  # the websocket of a session
 HEALTH_ROUTE: Final = "_stcore/health"  # a page requests this route before it opens its websocket
 NOT_PAGES: Final = frozenset({"_stcore", "media", "component", "static"})  # first parts of all routes except pages
 
