@@ -1,5 +1,5 @@
 """Time of reruns for many users at once: `python bench/load.py [--sessions 30] [--every 10] [--minutes 30]
-[--page Audit] [--hostile] [--log FILE]`.
+[--page Audit] [--uploads 10] [--megabytes 20] [--hostile] [--log FILE]`.
 
 The program starts the app in a process and opens it in many sessions. Each session has a separate websocket, and sends
 the same messages as Streamlit's front end. Each session moves one control at a fixed interval: on Explore mostly ε,
@@ -92,8 +92,9 @@ class Totals:
 class Person:
     """One simulated user with one session."""
 
-    def __init__(self, number: int, url: str, page: str, hostile: bool) -> None:
+    def __init__(self, number: int, url: str, page: str, hostile: bool, file: bytes = b"") -> None:
         data, forest = PEOPLE[number % len(PEOPLE)]
+        self._file, data = file, "upload a CSV" if file else data
         self._rng = random.Random(number)
         self._tab = Tab(url, page, hostile=hostile) if page else Tab(url, hostile=hostile, data=data, forest=forest)
         self._away: str | None = None  # control of `DETOURS` that has been changed and must be changed back
@@ -103,6 +104,9 @@ class Person:
         await asyncio.sleep(self._rng.uniform(0, every))
         await tab.open()
         control, run, due = "opening the page", tab.run, time.monotonic() + every
+        if self._file:
+            await tab.until("ended", TIMEOUT)
+            control, run = "uploading", await tab.upload("rows.csv", self._file)
         while True:
             await tab.until("first_chart", TIMEOUT)
             totals.late += time.monotonic() > due + 0.1
@@ -142,6 +146,16 @@ async def watch(server: psutil.Process, until: float, totals: Totals, verbose: b
         await asyncio.sleep(10)
 
 
+def table_of(megabytes: int) -> bytes:
+    """Return a CSV of this size with eight columns and a label."""
+    rng = np.random.default_rng(0)
+    n = megabytes * 2**20 // 48
+    numbers, words = rng.normal(50, 15, (n, 5)).round(2), rng.choice(["red", "green", "blue"], (n, 3))
+    ill = np.where(numbers[:, 0] + rng.normal(0, 10, n) > 50, "yes", "no")
+    lines = [",".join([*map(str, row), *word, label]) for row, word, label in zip(numbers, words, ill, strict=True)]
+    return "\n".join(["a,b,c,d,e,f,g,h,ill", *lines]).encode()
+
+
 @contextmanager
 def app(port: int) -> Iterator[tuple[str, psutil.Process, tempfile._TemporaryFileWrapper]]:
     """Run `streamlit run app.py` until the block ends. Yield its address, its process and its log."""
@@ -175,7 +189,11 @@ async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) 
     await warm.close()
     server.cpu_percent()
     until = time.monotonic() + 60 * arguments.minutes
-    people = [Person(i, url, arguments.page, arguments.hostile) for i in range(arguments.sessions)]
+    file = table_of(arguments.megabytes) if arguments.uploads else b""
+    people = [
+        Person(i, url, arguments.page, arguments.hostile, file if i < arguments.uploads else b"")
+        for i in range(arguments.sessions)
+    ]
     await asyncio.gather(
         watch(server, until, totals, arguments.verbose), *(p.play(arguments.every, until, totals) for p in people)
     )
@@ -184,7 +202,7 @@ async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) 
 
 def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
     """Print the measurements. Return whether they meet the goals."""
-    moves = {control: s for control, s in totals.reruns.items() if control != "opening the page"}
+    moves = {control: s for control, s in totals.reruns.items() if control not in ("opening the page", "uploading")}
     reruns = [s for seconds in moves.values() for s in seconds]
     for control, seconds in sorted(totals.reruns.items(), key=lambda item: -len(item[1])):
         print(f"  {control:20} {_spread(seconds)}")
@@ -229,6 +247,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--page", default="", help="page as in its address, such as Audit; Explore if empty")
     parser.add_argument("--port", type=int, default=8597)
+    parser.add_argument("--uploads", type=int, default=0, help="number of sessions that upload a table")
+    parser.add_argument("--megabytes", type=int, default=20, help="size of each uploaded table")
     parser.add_argument("--hostile", action="store_true", help="also send choices that are not offered")
     parser.add_argument("--log", default="", help="file for the server's output")
     parser.add_argument("--verbose", action="store_true", help="print memory and median every ten seconds")

@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+import urllib.request
 from dataclasses import dataclass, field
 from urllib.parse import urlencode, urlsplit
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
+XSRF = "_streamlit_xsrf"  # name of the cookie
 WIDGETS = ("slider", "selectbox", "radio")
 STALE = "of another tree"  # no select box offers this choice
 KEPT_RUNS = 2  # number of runs of the script after which the front end drops a message that was not used again
@@ -64,6 +67,9 @@ class Tab:
         self._kept: dict[str, tuple[str, str, int]] = {}
         self._drawn_controls: set[str] = set()  # ids of the controls of this run
         self._runs = 0
+        self._session = ""
+        self._uploader = ""  # id of the last drawn file field
+        self._address_of_file: FileURLs | None = None
         self._news = asyncio.Condition()
 
     async def open(self) -> None:
@@ -130,6 +136,26 @@ class Tab:
             self.query[widget.query_param_key] = str(new)
         return await self.rerun()
 
+    async def upload(self, name: str, content: bytes) -> Run:
+        """Upload a file to the page's file field, and run the page."""
+        self._address_of_file = None
+        request = BackMsg()
+        request.file_urls_request.request_id, request.file_urls_request.session_id = name, self._session
+        request.file_urls_request.file_names.append(name)
+        await self._socket.send(request.SerializeToString())
+        async with asyncio.timeout(60), self._news:
+            await self._news.wait_for(lambda: self._address_of_file is not None)
+        address = self._address_of_file
+        assert address is not None
+        await asyncio.to_thread(_put, self.url, address.upload_url, name, content)
+        state = WidgetState(id=self._uploader)
+        info = state.file_uploader_state_value.uploaded_file_info.add(
+            name=name, size=len(content), file_id=address.file_id
+        )
+        info.file_urls.CopyFrom(address)
+        self._states[self._uploader] = state
+        return await self.rerun()
+
     async def until(self, what: str, seconds: float) -> bool:
         """Wait until `what` ("begun", "first_chart" or "ended") of the run is known. Return False after a timeout."""
         run = self.run
@@ -161,9 +187,12 @@ class Tab:
         if kind == "new_session":
             self._runs += 1
             self._drawn_controls = set()
+            self._session = message.new_session.initialize.session_id
             run.begun = run.begun or now
         elif kind == "navigation":
             self._script = message.navigation.page_script_hash
+        elif kind == "file_urls_response":
+            self._address_of_file = message.file_urls_response.file_urls[0]
         elif kind == "ref_hash":
             what, control, _ = self._kept[message.ref_hash]
             self._kept[message.ref_hash] = what, control, self._runs
@@ -178,6 +207,9 @@ class Tab:
             self._record_chart(what, now)
             if what in WIDGETS:
                 self._record_control(getattr(element, what), what)
+            elif what == "file_uploader":
+                self._uploader = element.file_uploader.id
+                self._drawn_controls.add(self._uploader)
             elif what == "exception":
                 run.errors.append(f"{element.exception.type}: {element.exception.message}")
             elif what == "markdown" and element.markdown.body.startswith("### ") and run.begun:
@@ -219,6 +251,26 @@ class Tab:
         else:
             state.double_array_value.data.append((widget.value if widget.set_value else widget.default)[0])
         self._states[widget.id] = state
+
+
+def _put(url: str, path: str, name: str, content: bytes) -> None:
+    """Send a file to the server as a browser does, with the token against forged requests."""
+    with urllib.request.urlopen(f"{url}/_stcore/health") as health:
+        cookie = str(health.headers["Set-Cookie"] or "")
+    token = next(part.partition("=")[2] for part in cookie.replace(",", ";").split(";") if XSRF in part)
+    edge = "edge"
+    start = (
+        f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
+        "Content-Type: text/csv\r\n\r\n"
+    )
+    body = start.encode() + content + f"\r\n--{edge}--\r\n".encode()
+    headers = {
+        "Content-Type": f"multipart/form-data; boundary={edge}",
+        "Cookie": f"{XSRF}={token}",
+        "X-Xsrftoken": token,
+    }
+    request = urllib.request.Request(f"{url}{path}", body, headers, method="PUT")
+    urllib.request.urlopen(request, timeout=120).close()
 
 
 def _reflected(place: int, low: int, high: int) -> int:
