@@ -44,8 +44,8 @@ def idle_page(minutes: int, query: str) -> HTMLResponse:
     if not to.startswith("/") or to.startswith(("//", "/\\")):
         to = "/"
     sentence = (
-        f"Nobody used this page for {plural(minutes, 'minute')}, so the server removed its rows and results from its memory. "
-        "The link below has your settings, and stored projects stay. Attach your file again to go on."
+        f"Nobody used this page for {plural(minutes, 'minute')}, so the server removed its rows and results from its "
+        "memory. The link below has your settings, and stored projects stay. Attach your file again to go on."
     )
     return text_page(sentence, "Go on", to)
 
