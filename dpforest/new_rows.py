@@ -21,7 +21,7 @@ from dpforest.tables.encoding import quoted
 from dpforest.tables.features import text
 from dpforest.trees.forest import ReleasedForest
 
-SURE: Final = "how sure"  # column with the share of votes, or the probability by the scores, of the predicted class
+VOTES, PROBABILITY = "share of votes", "probability"  # names of the column with the share of the predicted class
 _NOT: Final = {"numeric": "no number", "categorical": "not listed"}
 
 
@@ -40,12 +40,15 @@ class Predictions:
     n_clipped : int
         Number of values in predicted rows that lie outside of the public bounds of the forest. Each counts as the
         nearest bound.
+    share_name : str
+        What `shares` holds: "share of votes" if each tree has one vote, "probability" for other voting rules.
     """
 
     predicted: np.ndarray
     shares: np.ndarray
     reasons: list[str]
     n_clipped: int
+    share_name: str = PROBABILITY
 
     @property
     def fits(self) -> np.ndarray:
@@ -59,9 +62,9 @@ class Predictions:
         """
         out = table.copy()
         classes = [reason or label for reason, label in zip(self.reasons, self.predicted, strict=True)]
-        sure = unused(SURE, out.columns)
+        share = unused(self.share_name, out.columns)
         out.insert(0, unused(f"predicted {label or 'label'}", out.columns), classes)
-        out.insert(1, sure, self.shares)
+        out.insert(1, share, self.shares)
         return out
 
 
@@ -110,14 +113,15 @@ def predict_csv(forest: ReleasedForest, csv: CsvTable) -> Predictions:
     reasons = why_not_predicted(forest.domain, rows)
     fits = np.array([not reason for reason in reasons], dtype=bool)
     predicted, shares = _predicted(forest, rows, fits)
-    return Predictions(predicted, shares, reasons, int(forest.domain.report(rows[fits])["clipped"].sum()))
+    n_clipped = int(forest.domain.report(rows[fits])["clipped"].sum())
+    return Predictions(predicted, shares, reasons, n_clipped, VOTES if forest.voting == "majority" else PROBABILITY)
 
 
 def unused(name: str, columns: Iterable[str]) -> str:
     """Return `name`, with a number if a column already has this name.
 
-    >>> unused("how sure", ["how sure", "age"])
-    'how sure (2)'
+    >>> unused("probability", ["probability", "age"])
+    'probability (2)'
     """
     return next(candidate for n in count(1) if (candidate := name if n == 1 else f"{name} ({n})") not in set(columns))
 

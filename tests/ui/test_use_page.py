@@ -260,11 +260,11 @@ def test_downloaded_predictions_can_be_uploaded_again(app):
         rows = page.dataframe[-1].value
     assert rows.columns[:6].tolist() == [
         "predicted Class (3)",
-        "how sure (3)",
+        "share of votes (3)",
         "predicted Class (2)",
-        "how sure (2)",
+        "share of votes (2)",
         "predicted Class",
-        "how sure",
+        "share of votes",
     ]
     assert [str(p) for p in rows["predicted Class (3)"]] == [str(p) for p in rows["predicted Class"]]
 

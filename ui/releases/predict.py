@@ -185,7 +185,7 @@ def predict_csv(forest: ReleasedForest) -> None:
         "Predictions",
         hide_index=True,
         column_config={sure: st.column_config.NumberColumn(format="percent")},
-        alt="The new rows with their predicted class and how sure the forest is.",
+        alt="The new rows with their predicted class and its share.",
     )
     if len(out) > SHOWN:
         st.caption(f"The first {SHOWN:,} rows; all are in the download.")
