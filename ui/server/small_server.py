@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from io import BufferedReader, RawIOBase
 from socket import SHUT_RDWR, socket
@@ -96,10 +97,8 @@ class SmallServer(ThreadingMixIn, TCPServer):
 
 
 def _end(request: socket) -> None:
-    try:
+    with suppress(OSError):
         request.shutdown(SHUT_RDWR)  # its thread then reads the end of the connection, and closes it
-    except OSError:
-        pass
 
 
 class _FirstBytes(RawIOBase):

@@ -165,7 +165,7 @@ function drawStatus() {
   else if (tooLate) show("Your answer came too late, so it was not counted.", true);
   else if (state && state.shown) show("");
   else if (state && state.mine !== null) show("✓ Your answer is counted. You can change it until the right one is shown.");
-  else show("Nobody sees who gave which answer.");
+  else show("No page shows who gave which answer.");
 }
 
 function drawAnswers() {
@@ -216,8 +216,8 @@ function drawResult() {
 function join(event) {
   event.preventDefault();
   const letters = byId("letters").value.trim().toUpperCase();
-  if (/^[BCDFGHJKMNPQRSTVWXZ]{4}$/.test(letters)) location.assign(`/${letters}`);
-  else show("A room has four letters. A, E, I, L, O, U, Y and digits are not among them.", true);
+  if (/^[A-Z0-9]{4}$/.test(letters)) location.assign(`/${letters}`);
+  else show("A room has four letters, without signs or spaces.", true);
 }
 
 byId("join").addEventListener("submit", join);

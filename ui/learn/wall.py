@@ -1,0 +1,99 @@
+"""The wall: how phones join a room, and how many have joined and answered. A projector shows it to the class."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Final
+from urllib.parse import urlsplit
+
+import segno
+import streamlit as st
+
+from dpforest.tables.features import plural
+from ui import state
+from ui.learn.rooms import Rooms
+from ui.server.host_names import LOOPBACK
+from ui.server.lan_addresses import lan_addresses
+from ui.server.streamlit_patches import styles
+from ui.shared.controls import known
+
+EVERY: Final = 2.0  # seconds between two updates of the counts
+
+
+def show(rooms: Rooms, code: str, browser: str, port: int) -> None:
+    """Draw the address, the letters and the counts of a room, and the QR code while the leader wants it."""
+    st.html(styles.WALL)
+    hosts = _hosts()
+    host = state.PHONE_ADDRESS.value if state.PHONE_ADDRESS.value in hosts else hosts[0] if hosts else ""
+    if host and state.HOW_TO_JOIN.value:
+        st.html(_how_to_join(host, port, code))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="room_status"):
+        _counts(rooms, code, browser, f"{host}:{port}" if host else "no network now: count hands")
+        if state.HOW_TO_JOIN.value:
+            with st.popover("No phone gets in?"):
+                _help(hosts, host)
+            st.button("Hide the QR code", on_click=_show_qr, args=(False,))
+        else:
+            st.button("Show the QR code", on_click=_show_qr, args=(True,))
+
+
+def address(host: str, port: int, code: str = "") -> str:
+    """Return the address of the listener, or of a room on it.
+
+    >>> address("192.168.1.7", 8600, "BCDF")
+    'http://192.168.1.7:8600/BCDF'
+    """
+    return f"http://{host}:{port}/{code}"
+
+
+def host_of_page() -> str:
+    """Return the host in the address of this page, under which the same browser also reaches the listener."""
+    return urlsplit(st.context.url or "").hostname or LOOPBACK[0]
+
+
+def _hosts() -> list[str]:
+    """Return the addresses of this machine. If the leader opened the page under one of them, it comes first."""
+    hosts, of_page = lan_addresses(), host_of_page()
+    return sorted(hosts, key=lambda host: host != of_page)
+
+
+def _how_to_join(host: str, port: int, code: str) -> str:
+    """Return the QR code, the address and the letters of a room, as HTML."""
+    link = escape(address(host, port, code))
+    picture = escape(segno.make(link, error="m", micro=False).svg_data_uri(border=3, light="white"))
+    return (
+        f'<div class="wall"><img src="{picture}" alt="QR code of {link}"><div><p>Scan the code, or open</p>'
+        f'<p class="address">{escape(host)}:{port}</p><p>and type</p><p class="letters">{escape(code)}</p>'
+        '<p class="note">Phones must be in the same network as this computer.</p></div></div>'
+    )
+
+
+@st.fragment(run_every=EVERY)
+def _counts(rooms: Rooms, code: str, browser: str, where: str) -> None:
+    rooms.stay(code, browser)
+    if (seen := rooms.seen(code)) is None:
+        st.markdown(f"Room {code} is closed.")
+        return
+    phones = plural(seen.n_phones, "phone")
+    st.markdown(f"Room **{code}** · {where} · {phones} joined, **{seen.n_answers:,}** answered", width="content")
+
+
+def _help(hosts: list[str], host: str) -> None:
+    if len(hosts) > 1:
+        known(state.PHONE_ADDRESS, hosts)
+        st.radio(
+            "This computer has several addresses. Try another one:",
+            hosts,
+            hosts.index(host),
+            key=state.PHONE_ADDRESS,
+        )
+    st.markdown(
+        "- Is the phone in the same network as this computer? A guest network often keeps devices apart. Then the "
+        "hotspot of a phone helps.\n"
+        "- Does the firewall of this computer ask? Let Python accept connections.\n"
+        "- Otherwise close the room, and *Count hands* takes the numbers."
+    )
+
+
+def _show_qr(shown: bool) -> None:
+    state.HOW_TO_JOIN.value = shown
