@@ -136,14 +136,24 @@ def test_a_step_leads_into_the_app_with_its_settings(explore: Explore) -> None:
     assert explore.chosen("Forest") == "majority labels"
 
 
-def open_room(explore: Explore) -> tuple[str, str]:
-    """Open a room. Return the address of the listener, under its local name, and the letters of the room."""
+@pytest.fixture
+def room(explore: Explore) -> Iterator[tuple[str, str]]:
+    """Open a room. Yield the address of the listener, under its local name, and the letters of the room."""
+    opened(explore)
     button(explore, "Let phones vote").click()
     explore.page.get_by_role("button", name="Open a room").click()
     explore.main.locator(".wall img").wait_for()
     idle(explore.page)
     port = explore.main.locator(".wall .address").inner_text().rpartition(":")[2]
-    return f"http://127.0.0.1:{port}", explore.main.locator(".wall .letters").inner_text()
+    yield f"http://127.0.0.1:{port}", explore.main.locator(".wall .letters").inner_text()
+    close_room(explore)
+
+
+def close_room(explore: Explore) -> None:
+    if button(explore, "Close the room").count():
+        button(explore, "Close the room").click()
+        explore.page.get_by_role("button", name="Close it").click()
+    expect(button(explore, "Let phones vote")).to_be_visible()
 
 
 @pytest.fixture
@@ -170,9 +180,10 @@ def answers(phone: Page) -> Locator:
     return phone.get_by_role("radio")
 
 
-def test_a_phone_votes_and_follows_the_wall(explore: Explore, new_phone: Callable[[str], Page]) -> None:
-    opened(explore)
-    address, letters = open_room(explore)
+def test_a_phone_votes_and_follows_the_wall(
+    explore: Explore, room: tuple[str, str], new_phone: Callable[[str], Page]
+) -> None:
+    address, letters = room
     phone = new_phone(address)
     phone.get_by_label("Letters of your room").fill(letters.lower())
     phone.get_by_role("button", name="Join").click()
@@ -188,15 +199,14 @@ def test_a_phone_votes_and_follows_the_wall(explore: Explore, new_phone: Callabl
     expect(phone.get_by_text(STEPS[1].question)).to_be_visible()
     late = new_phone(f"{address}/{letters}")
     expect(late.get_by_text(STEPS[1].question)).to_be_visible()
-    button(explore, "Close the room").click()
-    explore.page.get_by_role("button", name="Close it").click()
+    close_room(explore)
     expect(status(phone)).to_contain_text("is closed")
-    expect(button(explore, "Let phones vote")).to_be_visible()
 
 
-def test_a_phone_keeps_its_answer_while_the_network_fails(explore: Explore, new_phone: Callable[[str], Page]) -> None:
-    opened(explore)
-    address, letters = open_room(explore)
+def test_a_phone_keeps_its_answer_while_the_network_fails(
+    explore: Explore, room: tuple[str, str], new_phone: Callable[[str], Page]
+) -> None:
+    address, letters = room
     phone = new_phone(f"{address}/{letters}")
     answers(phone).first.check()
     expect(status(phone)).to_contain_text("is counted")
@@ -224,10 +234,8 @@ def test_a_phone_keeps_its_answer_while_the_network_fails(explore: Explore, new_
 
 @pytest.mark.slow
 def test_the_leader_leads_after_a_reload_and_nothing_on_the_wall_gives_this_right(
-    explore: Explore, new_phone: Callable[[str], Page]
+    explore: Explore, room: tuple[str, str], new_phone: Callable[[str], Page]
 ) -> None:
-    opened(explore)
-    open_room(explore)
     address = explore.page.url
     assert set(explore.settings()) <= {"step", "at", "shown"}
     assert "dpforest_browser" not in explore.page.evaluate("document.cookie")
@@ -236,6 +244,3 @@ def test_the_leader_leads_after_a_reload_and_nothing_on_the_wall_gives_this_righ
     pupil = new_phone(address)
     expect(pupil.get_by_role("button", name="Let phones vote")).to_be_visible()
     expect(pupil.get_by_role("button", name="Close the room")).to_have_count(0)
-    button(explore, "Close the room").click()
-    explore.page.get_by_role("button", name="Close it").click()
-    expect(button(explore, "Let phones vote")).to_be_visible()

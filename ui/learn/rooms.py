@@ -140,11 +140,6 @@ class Rooms:
             if self._led(code, browser):
                 del self._rooms[code]
 
-    def leads(self, code: str, browser: str | None) -> bool:
-        """Return whether this browser leads that room."""
-        with self._lock:
-            return self._led(code, browser) is not None
-
     def stay(self, code: str, browser: str) -> None:
         """Record that the leader's page is open, so that the room does not end."""
         with self._lock:
