@@ -6,7 +6,8 @@
 "use strict";
 
 const EVERY = 1500; // milliseconds between two requests
-const LONGEST_WAIT = 8000; // milliseconds between two requests while the network fails
+const FIRST_WAIT = 500; // milliseconds after the first failure; the wait doubles with each further failure
+const LONGEST_WAIT = {poll: 8000, vote: 2000}; // milliseconds between two requests while the network fails
 const TIME_LIMIT = 6000; // milliseconds for a request
 const SURE = 30000; // milliseconds without an answer after which the room may be closed
 const code = location.pathname.slice(1).toUpperCase();
@@ -74,7 +75,8 @@ async function exchange() {
     if (waiting) settle(sent);
   } else failures += 1;
   draw();
-  const again = failures ? Math.min(EVERY * 2 ** (failures - 1), LONGEST_WAIT) : EVERY;
+  const longest = waiting ? LONGEST_WAIT.vote : LONGEST_WAIT.poll;
+  const again = failures ? Math.min(FIRST_WAIT * 2 ** (failures - 1), longest) : EVERY;
   plan(waiting && waiting !== sent && !failures ? 0 : again * (0.8 + 0.4 * Math.random()));
 }
 
