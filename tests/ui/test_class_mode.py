@@ -273,11 +273,12 @@ def test_a_computer_without_a_network_opens_no_room_and_offers_to_count_hands(ro
 
 def test_the_wall_says_that_the_network_is_gone(wall, monkeypatch):
     monkeypatch.setattr(wall_of_class, "lan_addresses", list)
-    assert "no network now: count hands" in words(wall.run()) and "<img" not in how_to_join(wall)
+    assert "no network now: raise hands" in words(wall.run()) and "<img" not in how_to_join(wall)
 
 
 def test_a_closed_room_closes_the_listener(wall):
-    press(wall, "Close it")
+    press(wall, "Show without guessing")
+    press(wall, "Close it")  # also while the answer is shown
     assert "Room" not in words(wall) and class_mode.LISTENER.join(10)
 
 

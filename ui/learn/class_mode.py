@@ -60,11 +60,8 @@ def resume() -> None:
 
 
 def offer(step: Step) -> None:
-    """Offer two ways to count the votes of a class: raised hands, and phones."""
+    """Offer two ways to count the votes of a class, raised hands and phones, unless phones vote already."""
     if led() is not None:
-        with st.popover("Close the room"):
-            st.caption("Phones then see that the room is closed. The server deletes all answers.")
-            st.button("Close it", on_click=_close)
         return
     show_of_hands.count(step)
     with st.popover("Let phones vote"):
@@ -97,7 +94,7 @@ def _join_field() -> None:
 
 
 def lead(step: Step, shown: bool) -> None:
-    """Move the room to this page's step. Show how phones join, and how many joined and answered."""
+    """Move the room to this page's step. Draw the wall: how phones join, and how many joined and answered."""
     if (room := led()) is None:
         return
     ROOMS.go(*room, STEPS.index(step), shown=shown)
@@ -105,8 +102,7 @@ def lead(step: Step, shown: bool) -> None:
         LISTENER.start()  # it runs already, unless something has stopped it
     except OSError as why:
         sorry(_no_port(why))
-    if (port := LISTENER.port) is not None:
-        wall.show(ROOMS, *room, port)
+    wall.show(ROOMS, *room, LISTENER.port, close=_close)
 
 
 def counted(step: Step) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Final
 from urllib.parse import urlsplit
@@ -20,21 +21,31 @@ from ui.shared.controls import known
 EVERY: Final = 2.0  # seconds between two updates of the counts
 
 
-def show(rooms: Rooms, code: str, browser: str, port: int) -> None:
-    """Draw the address, the letters and the counts of a room, and the QR code while the leader wants it."""
+def show(rooms: Rooms, code: str, browser: str, port: int | None, *, close: Callable[[], None]) -> None:
+    """Draw the address, the letters and the counts of a room, and the QR code while the leader wants it.
+
+    Parameters
+    ----------
+    port : int or None
+        Port of the listener; None if it does not run.
+    close : callable
+        Closes the room.
+    """
     st.html(styles.WALL)
-    hosts = _hosts()
+    hosts = _hosts() if port is not None else []
     host = state.PHONE_ADDRESS.value if state.PHONE_ADDRESS.value in hosts else hosts[0] if hosts else ""
-    if host and state.HOW_TO_JOIN.value:
+    shows_qr = state.HOW_TO_JOIN.value
+    if host and port is not None and shows_qr:
         st.html(_how_to_join(host, port, code))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="room_status"):
-        _counts(rooms, code, browser, f"{host}:{port}" if host else "no network now: count hands")
-        if state.HOW_TO_JOIN.value:
+        _counts(rooms, code, browser, f"{host}:{port}" if host else "no network now: raise hands")
+        if shows_qr:
             with st.popover("No phone gets in?"):
                 _help(hosts, host)
-            st.button("Hide the QR code", on_click=_show_qr, args=(False,))
-        else:
-            st.button("Show the QR code", on_click=_show_qr, args=(True,))
+        st.button(f"{'Hide' if shows_qr else 'Show'} the QR code", on_click=_show_qr, args=(not shows_qr,))
+        with st.popover("Close the room"):
+            st.caption("Phones then see that the room is closed. The server deletes all answers.")
+            st.button("Close it", on_click=close)
 
 
 def address(host: str, port: int, code: str = "") -> str:
