@@ -258,9 +258,9 @@ def test_the_wall_shows_address_letters_and_a_qr_code_of_both(wall):
     shown = how_to_join(wall)
     assert f"{NETWORK[0]}:{port}" in shown and letters() in shown and f'alt="QR code of {link}"' in shown
     assert escape(segno.make(link, error="m").svg_data_uri(border=3, light="white")) in shown
-    other = wall.radio(key="phone_address").set_value(NETWORK[1]).run()
+    other = wall.radio(key="chosen_address").set_value(NETWORK[1]).run()
     assert f"http://{NETWORK[1]}:{port}/{letters()}" in how_to_join(other)
-    press(wall, "Hide the QR code")
+    press(wall, "Hide the QR code").run()
     assert "<img" not in how_to_join(wall) and f"{letters()}** · {NETWORK[1]}:{port}" in words(wall)
 
 

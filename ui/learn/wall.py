@@ -37,8 +37,11 @@ def show(rooms: Rooms, code: str, browser: str, port: int | None, *, close: Call
     shows_qr = state.HOW_TO_JOIN.value
     if host and port is not None and shows_qr:
         st.html(_how_to_join(host, port, code))
+        where = ""
+    else:
+        where = f"{host}:{port} · " if host else "no network now: raise hands · "
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="room_status"):
-        _counts(rooms, code, browser, f"{host}:{port}" if host else "no network now: raise hands")
+        _counts(rooms, code, browser, where)
         if shows_qr:
             with st.popover("No phone gets in?"):
                 _help(hosts, host)
@@ -59,7 +62,8 @@ def address(host: str, port: int, code: str = "") -> str:
 
 def host_of_page() -> str:
     """Return the host in the address of this page, under which the same browser also reaches the listener."""
-    return urlsplit(st.context.url or "").hostname or LOOPBACK[0]
+    host = urlsplit(st.context.url or "").hostname or LOOPBACK[0]
+    return LOOPBACK[0] if host in LOOPBACK else host
 
 
 def _hosts() -> list[str]:
@@ -86,24 +90,24 @@ def _counts(rooms: Rooms, code: str, browser: str, where: str) -> None:
         st.markdown(f"Room {code} is closed.")
         return
     phones = plural(seen.n_phones, "phone")
-    st.markdown(f"Room **{code}** · {where} · {phones} joined, **{seen.n_answers:,}** answered", width="content")
+    st.markdown(f"Room **{code}** · {where}{phones} joined, **{seen.n_answers:,}** answered", width="content")
 
 
 def _help(hosts: list[str], host: str) -> None:
     if len(hosts) > 1:
-        known(state.PHONE_ADDRESS, hosts)
-        st.radio(
-            "This computer has several addresses. Try another one:",
-            hosts,
-            hosts.index(host),
-            key=state.PHONE_ADDRESS,
-        )
+        known(state.CHOSEN_ADDRESS, hosts)
+        question = "This computer has several addresses. Try another one:"
+        st.radio(question, hosts, hosts.index(host), key=state.CHOSEN_ADDRESS, on_change=_take_address)
     st.markdown(
         "- Is the phone in the same network as this computer? A guest network often keeps devices apart. Then the "
         "hotspot of a phone helps.\n"
         "- Does the firewall of this computer ask? Let Python accept connections.\n"
         "- Otherwise close the room, and *Count hands* takes the numbers."
     )
+
+
+def _take_address() -> None:
+    state.PHONE_ADDRESS.value = state.CHOSEN_ADDRESS.value  # Streamlit drops the value of a control that is hidden
 
 
 def _show_qr(shown: bool) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 _DESTINATIONS: Final = ("8.8.8.8", "192.168.255.254", "10.255.255.254", "172.31.255.254")
 _GET_ADDRESS: Final = {"linux": 0x8915, "darwin": 0xC0206921}  # the system call SIOCGIFADDR
 # Networks of containers and virtual machines, which no phone can reach.
-_VIRTUAL: Final = ("docker", "br-", "veth", "virbr", "vmnet", "bridge")
+_VIRTUAL: Final = ("docker", "br-", "veth", "virbr", "vmnet")
 
 
 def lan_addresses() -> list[str]:
