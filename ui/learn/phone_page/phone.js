@@ -166,8 +166,9 @@ function drawStatus() {
   else if (waiting) show("Sending your answer …");
   else if (tooLate) show("Your answer came too late, so it was not counted.", true);
   else if (state && state.shown) show("");
-  else if (state && state.mine !== null) show("✓ Your answer is counted. You can change it until the right one is shown.");
-  else show("No page shows who gave which answer.");
+  else if (state && state.mine !== null) {
+    show("✓ Your answer is counted. You can change it until the right one is shown.");
+  } else show("No page shows who gave which answer.");
 }
 
 function drawAnswers() {
