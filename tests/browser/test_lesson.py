@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -30,8 +33,8 @@ def tab_to(page: Page, wanted: Locator) -> None:
     expect(wanted).to_be_focused()
 
 
-def no_sideways(page: Page) -> None:
-    for selector in ("html", "[data-testid=stMain]"):
+def no_sideways(page: Page, *selectors: str) -> None:
+    for selector in selectors or ("html", "[data-testid=stMain]"):
         inner, outer = page.locator(selector).evaluate("e => [e.scrollWidth, e.clientWidth]")
         assert inner <= outer, f"{selector} is {inner} pixels wide, {outer} are there"
 
@@ -133,58 +136,111 @@ def test_a_step_leads_into_the_app_with_its_settings(explore: Explore) -> None:
     assert explore.chosen("Forest") == "majority labels"
 
 
-def test_a_phone_votes_and_follows_the_wall(explore: Explore) -> None:
+@pytest.fixture
+def room(explore: Explore) -> Iterator[tuple[str, str]]:
+    """Open a room. Yield the address of the listener, under its local name, and the letters of the room."""
     opened(explore)
     button(explore, "Let phones vote").click()
     explore.page.get_by_role("button", name="Open a room").click()
-    count = explore.main.get_by_text("answered")
-    expect(count).to_contain_text("0 answered")
-    room = explore.settings()["room"]
+    explore.main.locator(".wall img").wait_for()
+    idle(explore.page)
+    port = explore.main.locator(".wall .address").inner_text().rpartition(":")[2]
+    yield f"http://127.0.0.1:{port}", explore.main.locator(".wall .letters").inner_text()
+    close_room(explore)
+
+
+def close_room(explore: Explore) -> None:
+    if button(explore, "Close the room").count():
+        button(explore, "Close the room").click()
+        explore.page.get_by_role("button", name="Close it").click()
+    expect(button(explore, "Let phones vote")).to_be_visible()
+
+
+@pytest.fixture
+def new_phone(explore: Explore) -> Iterator[Callable[[str], Page]]:
+    """Yield a function that opens an address on a new phone."""
     browser = explore.page.context.browser
     assert browser is not None
-    with browser.new_context(viewport={"width": 390, "height": 844}) as window:
-        phone = window.new_page()
-        phone.goto(f"{explore.url}/Lesson?room={room}")
-        phone.get_by_role("radiogroup").get_by_text("about 10", exact=False).first.click()
-        expect(count).to_contain_text("1 answered")
-        no_sideways(phone)
-        button(explore, "Show without guessing").click()
-        expect(phone.get_by_text("(your answer)")).to_be_visible()
-        with rerun(explore.page):
-            button(explore, "Next →").click()
-        expect(phone.get_by_text(STEPS[1].question).first).to_be_visible()
+    with ExitStack() as stack:
+
+        def new_phone(address: str) -> Page:
+            window = stack.enter_context(browser.new_context(viewport={"width": 390, "height": 844}))
+            page = window.new_page()
+            page.goto(address)
+            return page
+
+        yield new_phone
+
+
+def status(phone: Page) -> Locator:
+    return phone.get_by_role("status")
+
+
+def answers(phone: Page) -> Locator:
+    return phone.get_by_role("radio")
+
+
+def test_a_phone_votes_and_follows_the_wall(
+    explore: Explore, room: tuple[str, str], new_phone: Callable[[str], Page]
+) -> None:
+    address, letters = room
+    phone = new_phone(address)
+    phone.get_by_label("Letters of your room").fill(letters.lower())
+    phone.get_by_role("button", name="Join").click()
+    answers(phone).nth(1).check()
+    expect(status(phone)).to_contain_text("is counted")
+    count = explore.main.get_by_text("answered")
+    expect(count).to_contain_text("1 phone joined, 1 answered")
+    no_sideways(phone, "html")
+    button(explore, "Show without guessing").click()
+    expect(phone.get_by_text(STEPS[0].take_away)).to_be_visible()
+    with rerun(explore.page):
+        button(explore, "Next →").click()
+    expect(phone.get_by_text(STEPS[1].question)).to_be_visible()
+    late = new_phone(f"{address}/{letters}")
+    expect(late.get_by_text(STEPS[1].question)).to_be_visible()
+    close_room(explore)
+    expect(status(phone)).to_contain_text("is closed")
+
+
+def test_a_phone_keeps_its_answer_while_the_network_fails(
+    explore: Explore, room: tuple[str, str], new_phone: Callable[[str], Page]
+) -> None:
+    address, letters = room
+    phone = new_phone(f"{address}/{letters}")
+    answers(phone).first.check()
+    expect(status(phone)).to_contain_text("is counted")
+    phone.context.set_offline(True)
+    answers(phone).nth(2).check()
+    expect(status(phone)).to_contain_text("Trying again … Your answer is kept")
+    phone.context.set_offline(False)
+    expect(status(phone)).to_contain_text("is counted")
+    second_tab = phone.context.new_page()
+    second_tab.goto(f"{address}/{letters}")
+    expect(answers(second_tab).nth(2)).to_be_checked()
+    answers(second_tab).last.check()
+    expect(status(second_tab)).to_contain_text("is counted")
+    expect(answers(phone).last).to_be_checked()
+    blocked = f"{address}/{letters}/vote"
+    phone.route(blocked, lambda route: route.abort())
+    answers(phone).nth(1).check()
+    expect(status(phone)).to_contain_text("Trying again")
+    phone.unroute(blocked)
+    phone.reload()  # the answer waits in the storage of the browser
+    expect(status(phone)).to_contain_text("is counted")
+    expect(answers(phone).nth(1)).to_be_checked()
+    expect(explore.main.get_by_text("answered")).to_contain_text("1 phone joined, 1 answered")
 
 
 @pytest.mark.slow
-def test_the_leader_leads_after_a_reload_and_nothing_on_the_wall_gives_this_right(explore: Explore) -> None:
-    opened(explore)
-    button(explore, "Let phones vote").click()
-    explore.page.get_by_role("button", name="Open a room").click()
-    expect(explore.main.get_by_text("answered")).to_contain_text("0 phones joined")
-    idle(explore.page)
+def test_the_leader_leads_after_a_reload_and_nothing_on_the_wall_gives_this_right(
+    explore: Explore, room: tuple[str, str], new_phone: Callable[[str], Page]
+) -> None:
     address = explore.page.url
-    assert set(explore.settings()) <= {"room", "step", "at", "shown"}
+    assert set(explore.settings()) <= {"step", "at", "shown"}
     assert "dpforest_browser" not in explore.page.evaluate("document.cookie")
     explore.page.reload()
     expect(button(explore, "Close the room")).to_be_visible()
-    browser = explore.page.context.browser
-    assert browser is not None
-    with browser.new_context(viewport={"width": 390, "height": 844}) as window:
-        pupil = window.new_page()
-        pupil.goto(address)
-        expect(pupil.get_by_role("radiogroup")).to_be_visible()
-        expect(pupil.get_by_role("button", name="Close the room")).to_have_count(0)
-        pupil.get_by_role("radiogroup").get_by_text("about 10", exact=False).first.click()
-        count = explore.main.get_by_text("answered")
-        expect(count).to_contain_text("1 answered")
-        second_tab = window.new_page()
-        second_tab.goto(address)
-        expect(second_tab.get_by_role("radio", checked=True)).to_have_count(1)
-        second_tab.get_by_role("radiogroup").get_by_role("radio").last.press("Space")
-        pupil.reload()
-        expect(pupil.get_by_role("radiogroup").get_by_role("radio").last).to_be_checked()
-        expect(count).to_contain_text("1 phone joined")
-        expect(count).to_contain_text("1 answered")
-    button(explore, "Close the room").click()
-    explore.page.get_by_role("button", name="Close it").click()
-    expect(button(explore, "Let phones vote")).to_be_visible()
+    pupil = new_phone(address)
+    expect(pupil.get_by_role("button", name="Let phones vote")).to_be_visible()
+    expect(pupil.get_by_role("button", name="Close the room")).to_have_count(0)

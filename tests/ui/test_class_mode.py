@@ -1,13 +1,17 @@
 """A class that votes: each browser has one vote, phones follow the leader, and nobody else can lead."""
 
+from html import escape
 from types import SimpleNamespace
 
 import pytest
+import segno
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.app_words import words
+from tests.ui.phone_client import HOST, Phone
 from ui.learn import class_mode
+from ui.learn import wall as wall_of_class
 from ui.learn.rooms import (
     AT_ONCE,
     ENDS_AFTER,
@@ -18,8 +22,10 @@ from ui.learn.rooms import (
     NEXT_AFTER,
     Refused,
     Rooms,
+    Vote,
 )
 from ui.learn.steps import STEPS
+from ui.learn.voting_listener import VotingListener
 from ui.server import browser_cookie
 
 
@@ -33,7 +39,7 @@ class Clock:
 def test_a_new_answer_replaces_the_earlier_one_and_late_answers_do_not_count():
     rooms = Rooms()
     code = rooms.open("teacher")
-    assert len(code) == 4 and set(code) <= set(LETTERS) and not set("ILO01") & set(LETTERS)
+    assert len(code) == 4 and set(code) <= set(LETTERS) and not set("AEIOUYL0123456789") & set(LETTERS)
     for phone in ("anna", "ben"):
         rooms.join(code, phone)
         assert rooms.vote(code, phone, 0, 1, n_answers=3)
@@ -43,8 +49,8 @@ def test_a_new_answer_replaces_the_earlier_one_and_late_answers_do_not_count():
     rooms.go(code, "teacher", 0, shown=True)
     assert not rooms.vote(code, "ben", 0, 0, n_answers=3)
     assert rooms.seen(code).n_answers == 2
-    assert (rooms.answer_of(code, "anna", 0), rooms.answer_of(code, "ben", 0)) == (1, 2)
-    assert rooms.answer_of(code, "carl", 0) is None and rooms.answer_of(code, None, 0) is None
+    assert (rooms.vote_of(code, "anna", 0), rooms.vote_of(code, "ben", 0)) == (Vote(1, 1), Vote(2, 2))
+    assert rooms.vote_of(code, "carl", 0) is None and rooms.vote_of(code, None, 0) is None
 
 
 def test_one_browser_votes_thirty_times_and_counts_once():
@@ -72,8 +78,7 @@ def test_only_the_browser_that_opened_a_room_leads_and_counts():
     for wrong in ("", "teache", "anna", "é"):
         rooms.go(code, wrong, 5, shown=True)
         rooms.close(code, wrong)
-        assert rooms.counted(code, wrong, 0, n_answers=2) == [] and not rooms.leads(code, wrong)
-    assert not rooms.leads(code, None)
+        assert rooms.counted(code, wrong, 0, n_answers=2) == [] and rooms.led_by(wrong) is None
     assert rooms.seen(code).step == 0 and not rooms.seen(code).shown
     rooms.close(code, "teacher")
     assert rooms.seen(code) is None
@@ -90,7 +95,7 @@ def test_a_room_ends_after_an_hour_without_the_page_of_its_leader():
     rooms.stay(code, "anna")  # anna does not lead, so the room ends on time
     assert rooms.vote(code, "anna", 0, 0, n_answers=2)
     clock.now += 1
-    assert rooms.seen(code) is None and not rooms.leads(code, "teacher")
+    assert rooms.seen(code) is None and rooms.led_by("teacher") is None
     assert not rooms.vote(code, "anna", 0, 0, n_answers=2)
 
 
@@ -102,7 +107,7 @@ def test_an_ended_room_is_removed_from_memory():
     rooms.join(code, "anna", "10.0.0.2")
     assert rooms.vote(code, "anna", 0, 0, n_answers=2) and "anna" in str(vars(rooms))
     clock.now = ENDS_AFTER
-    rooms.leads("ABCD", "somebody else")
+    rooms.led_by("somebody else")
     assert not any(word in str(vars(rooms)) for word in ("anna", "teacher", "10.0.0"))
 
 
@@ -115,11 +120,11 @@ def test_a_full_server_refuses_new_rooms_and_closes_no_old_one():
         clock.now += 1
         with pytest.raises(Refused, match=f"{MOST_ROOMS} rooms open"):
             rooms.open(f"somebody {i}", f"10.0.2.{i}")
-    assert rooms.leads(first, "teacher") and all(rooms.seen(code) for code in others)
+    assert rooms.led_by("teacher") == first and all(rooms.seen(code) for code in others)
     clock.now = ENDS_AFTER - 1
     rooms.stay(first, "teacher")
     clock.now += 1
-    assert rooms.open("somebody", "10.0.2.1") and rooms.leads(first, "teacher")  # the other rooms have ended
+    assert rooms.open("somebody", "10.0.2.1") and rooms.led_by("teacher") == first  # the other rooms have ended
 
 
 def test_an_address_can_open_a_few_rooms_and_a_browser_only_one():
@@ -129,7 +134,7 @@ def test_an_address_can_open_a_few_rooms_and_a_browser_only_one():
         rooms.open("another", "10.0.0.1")
     assert rooms.open("another", "10.0.0.2")
     again = rooms.open("teacher 0", "10.0.0.1")
-    assert rooms.seen(codes[0]) is None and rooms.leads(again, "teacher 0") and rooms.seen(codes[1])
+    assert rooms.seen(codes[0]) is None and rooms.led_by("teacher 0") == again and rooms.seen(codes[1])
 
 
 def test_a_class_with_one_address_joins_at_once_and_a_flood_does_not():
@@ -192,96 +197,124 @@ def press(opened: AppTest, label: str) -> AppTest:
     return opened
 
 
-def letters(wall: AppTest) -> str:
-    room = wall.query_params["room"]
-    return room if isinstance(room, str) else room[0]
+NETWORK = ["192.168.1.7", "10.8.0.2"]  # addresses of the machine in the tests
 
 
 @pytest.fixture
-def wall(monkeypatch):
-    monkeypatch.setattr(class_mode, "ROOMS", Rooms())
+def rooms(monkeypatch):
+    """Yield the rooms of a server on a machine that has two addresses, whatever the network of the tests is."""
+    rooms = Rooms(clock := Clock())
+    listener = VotingListener(rooms, host=HOST, ports=(0,), stays=0)
+    monkeypatch.setattr(class_mode, "ROOMS", rooms)
+    monkeypatch.setattr(class_mode, "LISTENER", listener)
+    for module in (class_mode, wall_of_class):
+        monkeypatch.setattr(module, "lan_addresses", lambda: NETWORK)
+    yield rooms
+    clock.now = ENDS_AFTER
+    assert listener.join(10)
+
+
+@pytest.fixture
+def wall(rooms):
     return press(page("teacher"), "Open a room")
 
 
-def test_phones_vote_follow_and_show_feedback_on_the_given_answer(wall):
-    code, step = letters(wall), STEPS[0]
-    names, right = list(step.lettered), next(i for i, a in enumerate(step.answers) if a.right)
-    phones = [page(f"phone {i}", room=code.lower()) for i in range(5)]
-    for i, phone in enumerate(phones):
-        assert step.question in words(phone) and step.answers[right].feedback not in words(phone)
-        phone.radio[0].set_value(names[right if i else 0]).run()
-        assert not phone.exception
+def letters() -> str:
+    return class_mode.ROOMS.led_by("teacher")
+
+
+def phone() -> Phone:
+    return Phone(class_mode.LISTENER.port).open(letters())
+
+
+def how_to_join(wall: AppTest) -> str:
+    return " ".join(html.proto.body for html in wall.get("html"))
+
+
+def test_phones_vote_and_follow_the_wall_which_draws_bars_with_the_answer(wall):
+    code, right = letters(), next(i for i, a in enumerate(STEPS[0].answers) if a.right)
+    phones = [phone() for _ in range(5)]
+    for i, each in enumerate(phones):
+        assert each.vote(code, right if i else 0)["question"] == STEPS[0].question
     assert "5 phones joined, **5** answered" in words(wall.run())
     assert "▇" not in words(wall)  # the wall shows no bars, because a growing bar would show who chose what
     press(wall, "Show without guessing")
     assert "4 ✓" in words(wall) and "This tally has no noise" in words(wall)
-    for i, phone in enumerate(phones):
-        text = words(phone.run())
-        assert step.answers[right if i else 0].feedback in text and step.take_away in text
-        assert phone.radio[0].disabled
+    assert phones[0].state(code)["feedback"] and phones[0].state(code)["right"] == right
     press(wall, "Next →")
-    assert STEPS[1].question in words(phones[0].run()) and step.question not in words(phones[0])
+    assert phones[0].state(code)["question"] == STEPS[1].question
 
 
 def test_bars_of_four_are_not_drawn(wall):
-    code = letters(wall)
-    for i in range(4):
-        page(f"phone {i}", room=code).radio[0].set_value(next(iter(STEPS[0].lettered))).run()
+    for _ in range(4):
+        phone().vote(letters(), 0)
     press(wall, "Show without guessing")
     assert "4 have answered" in words(wall) and "▇" not in words(wall)
 
 
-def test_a_closed_or_unknown_room_gets_a_message_and_leaves_the_link(wall):
-    code = letters(wall)
-    phone = page("phone", room=code)
-    press(wall, "Close it")
-    assert "room" not in wall.query_params and "Room" not in words(wall)
-    assert "or it is closed" in " ".join(w.value for w in phone.run().warning)
-    stranger = page("stranger", room="![x](http://e.org)", host="guessed")
-    assert not stranger.exception and "or it is closed" in " ".join(w.value for w in stranger.warning)
-    press(stranger, "Go through the lesson alone")
-    assert STEPS[0].question in words(stranger)
+def test_the_wall_shows_address_letters_and_a_qr_code_of_both(wall):
+    port = class_mode.LISTENER.port
+    link = f"http://{NETWORK[0]}:{port}/{letters()}"
+    shown = how_to_join(wall)
+    assert f"{NETWORK[0]}:{port}" in shown and letters() in shown and f'alt="QR code of {link}"' in shown
+    assert escape(segno.make(link, error="m").svg_data_uri(border=3, light="white")) in shown
+    other = wall.radio(key="chosen_address").set_value(NETWORK[1]).run()
+    assert f"http://{NETWORK[1]}:{port}/{letters()}" in how_to_join(other)
+    press(wall, "Hide the QR code").run()
+    assert "<img" not in how_to_join(wall) and f"{letters()}** · {NETWORK[1]}:{port}" in words(wall)
 
 
-def test_a_phone_that_loads_the_page_again_or_in_a_second_tab_has_one_vote(wall):
-    code, names = letters(wall), list(STEPS[0].lettered)
-    phone = page("phone", room=code)
-    phone.radio[0].set_value(names[0]).run()
-    again = page("phone", room=code)
-    assert again.radio[0].value == names[0]
-    again.radio[0].set_value(names[1]).run()
-    assert phone.run().radio[0].value == names[1]  # all tabs of one browser share a vote
-    assert again.run().radio[0].value == names[1]
-    page("private window", room=code).radio[0].set_value(names[0]).run()
-    assert "2 phones joined, **2** answered" in words(wall.run())
+def test_a_computer_without_a_network_opens_no_room_and_offers_to_count_hands(rooms, monkeypatch):
+    monkeypatch.setattr(class_mode, "lan_addresses", list)
+    alone = press(page("teacher"), "Open a room")
+    assert "is in no network" in " ".join(w.value for w in alone.warning) and "Count hands" in words(alone)
+    assert rooms.n_open() == 0 and class_mode.LISTENER.port is None
 
 
-def test_a_browser_without_the_cookie_follows_and_has_no_vote(wall):
-    phone = page(room=letters(wall))
-    assert phone.radio[0].disabled and "Allow cookies" in " ".join(w.value for w in phone.warning)
-    assert STEPS[0].question in words(phone)
+def test_the_wall_says_that_the_network_is_gone(wall, monkeypatch):
+    monkeypatch.setattr(wall_of_class, "lan_addresses", list)
+    assert "no network now: raise hands" in words(wall.run()) and "<img" not in how_to_join(wall)
+
+
+def test_a_closed_room_closes_the_listener(wall):
+    press(wall, "Show without guessing")
+    press(wall, "Close it")  # also while the answer is shown
+    assert "Room" not in words(wall) and class_mode.LISTENER.join(10)
+
+
+def test_letters_on_the_lesson_page_lead_to_the_page_for_votes(wall):
+    guest = page("pupil")
+    field = next(each for each in guest.text_input if "its letters" in each.label)
+    field.set_value(letters().lower()).run()
+    (link,) = guest.get("link_button")
+    assert link.proto.url == f"http://localhost:{class_mode.LISTENER.port}/{letters()}"
+    field.set_value("![]").run()
+    assert "There is no room" in " ".join(w.value for w in guest.warning) and not guest.get("link_button")
+
+
+def test_a_browser_without_the_cookie_opens_no_room(rooms):
     alone = press(page(), "Open a room")
-    assert "room" not in alone.query_params and "Allow cookies" in " ".join(w.value for w in alone.warning)
+    assert "Allow cookies" in " ".join(w.value for w in alone.warning) and rooms.n_open() == 0
 
 
-def test_the_address_on_the_wall_gives_no_right_to_lead(wall):
-    """The address names the room and the step. Only the cookie decides who leads the room, also after a reload."""
-    assert set(wall.query_params) <= {"room", "step", "at", "shown"}
-    shown = {name: letters(wall) if name == "room" else wall.query_params[name][0] for name in wall.query_params}
-    other = page("pupil", **shown)
-    assert not any(button.label == "Close it" for button in other.button) and other.radio[0].key.startswith("vote_")
+def test_nothing_on_the_wall_gives_a_right_to_lead(wall):
+    """Only the cookie decides who leads the room, also after a reload. The address names nothing but the step."""
+    assert set(wall.query_params) <= {"step", "at", "shown"}
+    shown = {name: wall.query_params[name][0] for name in wall.query_params}
+    other = page("pupil", **shown, room=letters())
+    assert not any(button.label == "Close it" for button in other.button) and not how_to_join(other).count("<img")
     same = page("teacher", **shown)
     assert any(button.label == "Close it" for button in same.button)
-    everything = repr(wall.main) + repr(wall.sidebar) + repr(wall.query_params)
-    assert browser_cookie._signed("teacher") not in everything
+    everything = repr(wall.main) + repr(wall.sidebar) + repr(wall.query_params) + how_to_join(wall)
+    assert "teacher" not in everything and browser_cookie._signed("teacher") not in everything
 
 
 def test_the_leader_comes_back_to_where_the_class_is(wall):
     """A leader who opens the room's address, or comes back from another page, is at the current step of the class."""
-    code = letters(wall)
+    code = letters()
     press(wall, "Next →")
     press(wall, "Show without guessing")
-    again = page("teacher", room=code)
+    again = page("teacher")
     assert STEPS[1].question in words(again) and STEPS[1].take_away in words(again)
     seen = class_mode.ROOMS.seen(code)
     assert (seen.step, seen.shown) == (1, True)
@@ -292,34 +325,29 @@ def test_the_leader_comes_back_to_where_the_class_is(wall):
 
 def test_a_link_that_shows_an_answer_does_not_move_the_class(wall):
     """An address with another step does not move the class, because every pupil can make such a link."""
-    code = letters(wall)
+    code = letters()
     press(wall, "Next →")
     for step in ("1", "8"):
-        opened = page("teacher", room=code, step=step, shown="1", at="300")
+        opened = page("teacher", step=step, shown="1", at="300")
         assert STEPS[1].question in words(opened) and STEPS[1].take_away not in words(opened)
         seen = class_mode.ROOMS.seen(code)
         assert (seen.step, seen.shown) == (1, False)
 
 
 def test_a_refused_room_gets_a_reason(wall):
-    code = letters(wall)
+    code = letters()
     for i in range(MOST_ROOMS - 1):
         class_mode.ROOMS.open(f"pupil {i}", f"10.0.0.{i}")
     late = press(page("late"), "Open a room")
     assert f"{MOST_ROOMS} rooms open" in " ".join(w.value for w in late.warning)
-    assert "room" not in late.query_params and class_mode.ROOMS.leads(code, "teacher")
+    assert letters() == code
 
 
 def test_no_visitor_can_delete_the_rooms(wall):
     """Clearing the caches of Streamlit, which every visitor can do, keeps the rooms."""
     st.cache_data.clear()
     st.cache_resource.clear()
-    assert class_mode.ROOMS.leads(letters(wall), "teacher")
-
-
-def test_a_link_to_copy_leaves_the_room_out(wall):
-    codes = [code.value for code in wall.code]
-    assert codes and not any("room=" in text for text in codes)
+    assert letters()
 
 
 @pytest.mark.parametrize("other", ["app.py", "pages/4_Releases.py"])

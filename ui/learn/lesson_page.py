@@ -24,10 +24,6 @@ from ui.shared.wording import unbroken
 def show() -> None:
     """Draw the step that the link names."""
     st.html(styles.LESSON)
-    if (room := class_mode.joined()) is not None:
-        with st.container(key="lesson_text"):
-            class_mode.phone(room)
-        return
     class_mode.resume()
     progress.take_the_link()
     with st.container(key="lesson_page"):

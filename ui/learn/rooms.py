@@ -1,10 +1,11 @@
 """Rooms in which a class votes. This module does not use Streamlit.
 
-The server identifies a browser by a random token (`ui/server/browser_cookie.py`). The browser that opened a room leads
-it. Each other browser has one vote per question. A room keeps three things in memory: the tokens that joined, the
-answers of each token, and how many browsers recently joined from each network address. It keeps no names, no times of
-votes, and no record of which token joined from which address. When the leader closes the room, the server deletes it.
-If the leader's page has been closed for an hour, the server deletes the room as soon as anybody uses any room.
+A browser is known by a random token (`ui/server/browser_cookie.py`). The browser that opened a room leads it. Each
+browser that joins has one vote per question. A room keeps three things in memory: the tokens that joined, the answers
+of each token with the number of its changes, and how many browsers recently joined from each network address. It keeps
+no names, no times of votes, and no record of which token joined from which address. When the leader closes the room, it
+is deleted. If the leader's page has been closed for an hour, the room is deleted as soon as anybody uses any room. The
+listener for phones does so several times a second.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
-LETTERS: Final = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # without letters and digits that look alike
+from ui.server.rate_limit import RateLimit
+
+# Letters that look like no other letter or digit. Without vowels, four of them are no word.
+LETTERS: Final = "BCDFGHJKMNPQRSTVWXZ"
 N_LETTERS: Final = 4
 ENDS_AFTER: Final = 3600  # seconds after which a room ends if the leader's page is closed; longer than a lesson
 MOST_ROOMS: Final = 20
 MOST_ROOMS_OF_ADDRESS: Final = 5  # one phone must not take all rooms, but several teachers may share an address
 MOST_PHONES: Final = 300  # largest number of phones in a room, as in a lecture
-AT_ONCE: Final = 40  # phones that may join in a short time from one address, which a whole class may share
+AT_ONCE: Final = 80  # phones that may join in a short time from one address, which two classes may share
 NEXT_AFTER: Final = 5.0  # seconds until one more phone may join from an address that reached `AT_ONCE`
 LEAST_DRAWN: Final = 5  # least number of answers that are drawn; bars of fewer could reveal who gave which answer
 
@@ -42,6 +46,13 @@ class Seen:
     n_phones: int
 
 
+class Vote(NamedTuple):
+    """The answer of a browser. A browser numbers its answers, so that a late copy of an old answer does not count."""
+
+    answer: int
+    number: int
+
+
 @dataclass
 class _Room:
     leader: str
@@ -50,10 +61,12 @@ class _Room:
     step: int = 0
     shown: bool = False
     phones: set[str] = field(default_factory=set)
-    answers: dict[int, dict[str, int]] = field(default_factory=dict)  # for each step, the answer of each phone
-    # For each address: a count of recent phones, and when it was updated. The count falls by one in `NEXT_AFTER`
-    # seconds.
-    joined_from: dict[str, tuple[float, float]] = field(default_factory=dict)
+    votes: dict[int, dict[str, Vote]] = field(default_factory=dict)  # for each step, the vote of each phone
+    joins: RateLimit = field(default_factory=lambda: RateLimit(AT_ONCE, NEXT_AFTER))
+
+    def counted(self, step: int, n_answers: int) -> list[int]:
+        counts = Counter(vote.answer for vote in self.votes.get(step, {}).values())
+        return [counts[i] for i in range(n_answers)]
 
 
 class Rooms:
@@ -109,16 +122,23 @@ class Rooms:
             kept[code] = _Room(browser, address, self._now())
             return code
 
+    def n_open(self) -> int:
+        """Return the number of open rooms."""
+        with self._lock:
+            self._delete_ended()
+            return len(self._rooms)
+
+    def led_by(self, browser: str) -> str | None:
+        """Return the letters of the room that this browser leads; None if it leads no room."""
+        with self._lock:
+            self._delete_ended()
+            return next((code for code, room in self._rooms.items() if room.leader == browser), None)
+
     def close(self, code: str, browser: str) -> None:
         """End a room if this browser leads the room."""
         with self._lock:
             if self._led(code, browser):
                 del self._rooms[code]
-
-    def leads(self, code: str, browser: str | None) -> bool:
-        """Return whether this browser leads that room."""
-        with self._lock:
-            return self._led(code, browser) is not None
 
     def stay(self, code: str, browser: str) -> None:
         """Record that the leader's page is open, so that the room does not end."""
@@ -137,7 +157,7 @@ class Rooms:
         with self._lock:
             if (room := self._of(code)) is None:
                 return None
-            return Seen(room.step, room.shown, len(room.answers.get(room.step, ())), len(room.phones))
+            return Seen(room.step, room.shown, len(room.votes.get(room.step, ())), len(room.phones))
 
     def join(self, code: str, browser: str, address: str = "") -> None:
         """Let a browser vote in a room. Do nothing if the browser has already joined, or if there is no such room.
@@ -155,33 +175,43 @@ class Rooms:
                 raise Refused(
                     f"This room has {MOST_PHONES} phones, and no more can join. You can follow, but not vote."
                 )
-            now = self._now()
-            n_recent, updated = room.joined_from.get(address, (0.0, now))
-            n_recent = max(0.0, n_recent - (now - updated) / NEXT_AFTER)
-            if n_recent > AT_ONCE - 1:
+            if not room.joins.allows(address, self._now()):
                 raise Refused(
                     f"More than {AT_ONCE} phones joined from your network address in a short time. Now one more can "
                     f"join every {NEXT_AFTER:.0f} seconds. Keep this page open: it joins by itself."
                 )
-            room.joined_from[address] = (n_recent + 1, now)
             room.phones.add(browser)
 
-    def vote(self, code: str, browser: str, step: int, answer: int, *, n_answers: int) -> bool:
-        """Count this answer instead of the browser's earlier answer, if any. Return whether the answer is counted."""
+    def vote(
+        self, code: str, browser: str, step: int, answer: int, *, n_answers: int, number: int | None = None
+    ) -> bool:
+        """Count this answer instead of the browser's earlier answer, if any. Return whether the answer is counted.
+
+        Parameters
+        ----------
+        number : int, optional
+            Number that the browser gave this answer. An answer with a smaller number than the counted one is late, and
+            does not count. An answer with the same number is a repeated request. By default, the answer is the newest.
+        """
         with self._lock:
             room = self._of(code)
             if room is None or browser not in room.phones or room.step != step or room.shown:
                 return False
             if not 0 <= answer < n_answers:
                 return False
-            room.answers.setdefault(step, {})[browser] = answer
+            votes = room.votes.setdefault(step, {})
+            before = votes.get(browser, Vote(-1, 0))
+            newest = before.number + 1 if number is None else number
+            if newest <= before.number:
+                return before == Vote(answer, newest)
+            votes[browser] = Vote(answer, newest)
             return True
 
-    def answer_of(self, code: str, browser: str | None, step: int) -> int | None:
-        """Return this browser's answer to a step; None if it has not answered."""
+    def vote_of(self, code: str, browser: str | None, step: int) -> Vote | None:
+        """Return this browser's vote on a step; None if it has not voted."""
         with self._lock:
             room = self._of(code)
-            return None if room is None or browser is None else room.answers.get(step, {}).get(browser)
+            return None if room is None or browser is None else room.votes.get(step, {}).get(browser)
 
     def counted(self, code: str, browser: str, step: int, *, n_answers: int) -> list[int]:
         """Return how many browsers gave each answer of a step.
@@ -189,9 +219,18 @@ class Rooms:
         The list is empty if nobody answered, or if this browser does not lead the room.
         """
         with self._lock:
-            room = self._led(code, browser)
-            counts = Counter(room.answers.get(step, {}).values()) if room else Counter[int]()
-            return [counts[i] for i in range(n_answers)] if counts else []
+            counts = room.counted(step, n_answers) if (room := self._led(code, browser)) else []
+            return counts if any(counts) else []
+
+    def bars(self, code: str, *, n_answers: int) -> list[int]:
+        """Return how many browsers gave each answer of the present step, for everybody to see.
+
+        The list is empty until the right answer is shown, and if fewer than `LEAST_DRAWN` browsers answered.
+        """
+        with self._lock:
+            room = self._of(code)
+            counts = room.counted(room.step, n_answers) if room is not None and room.shown else []
+            return counts if sum(counts) >= LEAST_DRAWN else []
 
     def _led(self, code: str, browser: str | None) -> _Room | None:
         room = self._of(code)

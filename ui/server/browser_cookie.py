@@ -41,8 +41,8 @@ class BrowserCookie:
         async def with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":
                 secure = "; Secure" if scope.get("scheme") == "https" else ""
-                name = _cookie_name(Headers(scope=scope).get("host", ""))
-                cookie = f"{name}={_signed(secrets.token_hex(16))}; Path=/; HttpOnly; SameSite=Lax{secure}"
+                name = cookie_name(Headers(scope=scope).get("host", ""))
+                cookie = f"{name}={new_token()}; Path=/; HttpOnly; SameSite=Lax{secure}"
                 MutableHeaders(scope=message).append("Set-Cookie", cookie)
             await send(message)
 
@@ -51,15 +51,15 @@ class BrowserCookie:
 
 def this_browser() -> str | None:
     """Return the token of the browser that shows the page; None if the browser keeps no cookies."""
-    return _checked(st.context.cookies.get(_cookie_name(st.context.headers.get("Host", "") or ""), ""))
+    return checked(st.context.cookies.get(cookie_name(st.context.headers.get("Host", "") or ""), ""))
 
 
 def _sent_with(scope: Scope) -> bool:
     request = HTTPConnection(scope)
-    return _checked(request.cookies.get(_cookie_name(request.headers.get("host", "")), "")) is not None
+    return checked(request.cookies.get(cookie_name(request.headers.get("host", "")), "")) is not None
 
 
-def _cookie_name(host: str) -> str:
+def cookie_name(host: str) -> str:
     """Return the name of the cookie, which contains the port of the server.
 
     A browser shares cookies among all ports of a machine, so two servers on one machine need different names.
@@ -68,11 +68,16 @@ def _cookie_name(host: str) -> str:
     return f"dpforest_browser_{port}" if port.isascii() and port.isdigit() else "dpforest_browser"
 
 
+def new_token() -> str:
+    """Return a new signed token, for a cookie."""
+    return _signed(secrets.token_hex(16))
+
+
 def _signed(token: str) -> str:
     return f"{token}.{hmac.new(_KEY, token.encode(), hashlib.sha256).hexdigest()}"
 
 
-def _checked(value: object) -> str | None:
+def checked(value: object) -> str | None:
     """Return the token if this server signed it, else None."""
     if not isinstance(value, str):
         return None

@@ -58,7 +58,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if not (self._names.include(host) and _is_same_site(headers.get("origin"), host)):
+        if not (self._names.include(host) and is_same_site(headers.get("origin"), host)):
             await _refuse(scope, receive, send)
             return
         if METRICS_ROUTE in scope["path"]:
@@ -73,7 +73,7 @@ class Guard:
         await self._app(scope, receive, with_policy)
 
 
-def _is_same_site(origin: str | None, host: str) -> bool:
+def is_same_site(origin: str | None, host: str) -> bool:
     """Return whether a request comes from a page of this app, or from a program that is no browser (no origin)."""
     try:
         return origin is None or urlsplit(origin).netloc == host

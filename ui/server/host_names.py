@@ -49,6 +49,11 @@ class HostNames:
             return cls(tuple(name.strip().lower().rstrip(".") for name in listed))
         if st.get_option("server.address") in LOOPBACK:
             return cls(LOOPBACK)
+        return cls.of_network()
+
+    @classmethod
+    def of_network(cls) -> HostNames:
+        """Return the names of this machine in a network, and every IP address."""
         host_name = socket.gethostname().lower()
         names = ("localhost", host_name, f"{host_name.partition('.')[0]}.local")
         return cls(tuple(dict.fromkeys(names)), any_address=True)

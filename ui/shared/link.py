@@ -25,7 +25,6 @@ _CONTROLS: Final = {
 }
 _SHAPE: Final = (state.BY_RULE, state.DEPTH, state.TREES)
 _FROM: Final = {"from": "choose"}
-NOT_COPIED: Final = ("room",)  # parameters that a copied link leaves out: the room of a class is no setting of a page
 _RENAMED: Final = {"neighbours": "neighbors"}  # names of parameters in old links, and their current names
 
 
@@ -125,7 +124,7 @@ def copy_link(*, of_upload: bool = False) -> None:
         note = " It does not carry your file or its columns." if of_upload else ""
         st.caption(f"Anyone who opens this link sees the same settings.{note}")
         # keep all values of a parameter that occurs several times
-        settings = {name: st.query_params.get_all(name) for name in st.query_params if name not in NOT_COPIED}
+        settings = {name: st.query_params.get_all(name) for name in st.query_params}
         st.code(address(st.context.url or "", settings), language=None, wrap_lines=True)
 
 

@@ -114,3 +114,19 @@ LESSON: Final = """<style>
 .st-key-lesson_page [data-testid=stMarkdownContainer] {margin-bottom: 0}
 .st-key-lesson_page [data-testid=stMarkdownContainer] p:last-child {margin-bottom: 0}
 </style>"""
+
+# Styles of the wall, which shows a class how to join a room.
+WALL: Final = """<style>
+.wall {display: flex; gap: 2rem; align-items: center; padding: 0.25rem 0 0.5rem}
+.wall img {width: 15rem; height: 15rem; border-radius: 0.5rem; background: #FFFFFF}
+.wall p {margin: 0; font-size: 1.25rem; line-height: 1.3}
+.wall .address {font-size: 2rem; font-weight: 650; overflow-wrap: anywhere}
+.wall .letters {font-size: 4.5rem; font-weight: 700; letter-spacing: 0.12em; line-height: 1.1}
+.wall .note {margin-top: 0.5rem; font-size: 1rem}
+@media (max-width: 640px) {
+  .wall {flex-direction: column; align-items: flex-start; gap: 0.5rem}
+  .wall .address {font-size: 1.25rem}
+}
+.st-key-room_status [data-testid=stMarkdown] p {font-size: 1.125rem}
+.st-key-room_status button {min-height: 1.75rem; padding: 0 0.5rem}
+</style>"""

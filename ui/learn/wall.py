@@ -1,0 +1,114 @@
+"""The wall: how phones join a room, and how many have joined and answered. A projector shows it to the class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Final
+from urllib.parse import urlsplit
+
+import segno
+import streamlit as st
+
+from dpforest.tables.features import plural
+from ui import state
+from ui.learn.rooms import Rooms
+from ui.server.host_names import LOOPBACK
+from ui.server.lan_addresses import lan_addresses
+from ui.server.streamlit_patches import styles
+from ui.shared.controls import known
+
+EVERY: Final = 2.0  # seconds between two updates of the counts
+
+
+def show(rooms: Rooms, code: str, browser: str, port: int | None, *, close: Callable[[], None]) -> None:
+    """Draw the address, the letters and the counts of a room, and the QR code while the leader wants it.
+
+    Parameters
+    ----------
+    port : int or None
+        Port of the listener; None if it does not run.
+    close : callable
+        Closes the room.
+    """
+    st.html(styles.WALL)
+    hosts = _hosts() if port is not None else []
+    host = state.PHONE_ADDRESS.value if state.PHONE_ADDRESS.value in hosts else hosts[0] if hosts else ""
+    shows_qr = state.HOW_TO_JOIN.value
+    if host and port is not None and shows_qr:
+        st.html(_how_to_join(host, port, code))
+        where = ""
+    else:
+        where = f"{host}:{port} · " if host else "no network now: raise hands · "
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="room_status"):
+        _counts(rooms, code, browser, where)
+        if shows_qr:
+            with st.popover("No phone gets in?"):
+                _help(hosts, host)
+        st.button(f"{'Hide' if shows_qr else 'Show'} the QR code", on_click=_show_qr, args=(not shows_qr,))
+        with st.popover("Close the room"):
+            st.caption("Phones then see that the room is closed. The server deletes all answers.")
+            st.button("Close it", on_click=close)
+
+
+def address(host: str, port: int, code: str = "") -> str:
+    """Return the address of the listener, or of a room on it.
+
+    >>> address("192.168.1.7", 8600, "BCDF")
+    'http://192.168.1.7:8600/BCDF'
+    """
+    return f"http://{host}:{port}/{code}"
+
+
+def host_of_page() -> str:
+    """Return the host in the address of this page, under which the same browser also reaches the listener."""
+    host = urlsplit(st.context.url or "").hostname or LOOPBACK[0]
+    return LOOPBACK[0] if host in LOOPBACK else host
+
+
+def _hosts() -> list[str]:
+    """Return the addresses of this machine. If the leader opened the page under one of them, it comes first."""
+    hosts, of_page = lan_addresses(), host_of_page()
+    return sorted(hosts, key=lambda host: host != of_page)
+
+
+def _how_to_join(host: str, port: int, code: str) -> str:
+    """Return the QR code, the address and the letters of a room, as HTML."""
+    link = escape(address(host, port, code))
+    picture = escape(segno.make(link, error="m", micro=False).svg_data_uri(border=3, light="white"))
+    return (
+        f'<div class="wall"><img src="{picture}" alt="QR code of {link}"><div><p>Scan the code, or open</p>'
+        f'<p class="address">{escape(host)}:{port}</p><p>and type</p><p class="letters">{escape(code)}</p>'
+        '<p class="note">Phones must be in the same network as this computer.</p></div></div>'
+    )
+
+
+@st.fragment(run_every=EVERY)
+def _counts(rooms: Rooms, code: str, browser: str, where: str) -> None:
+    rooms.stay(code, browser)
+    if (seen := rooms.seen(code)) is None:
+        st.markdown(f"Room {code} is closed.")
+        return
+    phones = plural(seen.n_phones, "phone")
+    st.markdown(f"Room **{code}** · {where}{phones} joined, **{seen.n_answers:,}** answered", width="content")
+
+
+def _help(hosts: list[str], host: str) -> None:
+    if len(hosts) > 1:
+        known(state.CHOSEN_ADDRESS, hosts)
+        question = "This computer has several addresses. Try another one:"
+        st.radio(question, hosts, hosts.index(host), key=state.CHOSEN_ADDRESS, on_change=_take_address)
+    st.markdown(
+        "- Is the phone in the same network as this computer? A guest network often keeps devices apart. Then the "
+        "hotspot of a phone helps.\n"
+        "- Does the firewall of this computer ask? Let Python accept connections.\n"
+        "- Otherwise close the room, and *Count hands* takes the numbers."
+    )
+
+
+def _take_address() -> None:
+    state.PHONE_ADDRESS.value = state.CHOSEN_ADDRESS.value  # Streamlit drops the value of a control that is hidden
+
+
+def _show_qr(shown: bool) -> None:
+    state.HOW_TO_JOIN.value = shown
