@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from dpforest.evaluation.smallest_epsilon import N_FIRST
 from dpforest.tables.domain import DomainError
 from ui import state
 from ui.choose import (
@@ -16,7 +17,7 @@ from ui.choose import (
     risk_parts,
     wish_controls,
 )
-from ui.choose.answers import N_FIRST, Answers
+from ui.choose.answers import Answers
 from ui.compare.chart_and_table import about_delta, about_leaks
 from ui.jobs import baselines
 from ui.jobs.first_release import first_releases

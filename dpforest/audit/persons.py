@@ -177,7 +177,7 @@ def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str
         left = others if test < 2 else np.floor(others * rng.random(others.shape)).astype(np.int64)
         before[:, test, 0], before[:, test, 1] = left, others - left
         side = np.full(r, test) if test < 2 else rng.integers(0, 2, r)
-        np.add.at(person[:, test], (node, side, y), weight)  # type: ignore[arg-type]
+        np.add.at(person[:, test], (node, side, y), weight)
     tests = public_candidates(_NUMBERS, 2)
     old, new = (
         score_splits(h.reshape(n_nodes, -1, n_classes), tests, criterion, alpha, grid=1)

@@ -139,7 +139,7 @@ class CountLeaves(Leaves):
     """
 
     noisy_counts: np.ndarray
-    voting: str = "majority"  # type: ignore[misc]
+    voting: str = "majority"
     negative_rule: str = "clamp"
     log_odds: LogOdds | None = None
     numbers: np.ndarray | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, LeafPair, LossEstimate, attack_leaf, can_be_proved
@@ -57,7 +59,7 @@ def _run(pair: LeafPair) -> list[LossEstimate]:
     return looks
 
 
-def _draw(looks: list[LossEstimate], pair: LeafPair, words, place) -> None:
+def _draw(looks: list[LossEstimate], pair: LeafPair, words: Any, place: Any) -> None:
     if not looks:
         return
     latest = looks[-1]

@@ -6,6 +6,8 @@ smallest ε of each forest.
 
 from __future__ import annotations
 
+from typing import Any
+
 from dpforest.plotting.choose import epsilon_by_forest, reach_curve
 from dpforest.plotting.compare import MeasureScale
 from dpforest.plotting.curve import mark_others
@@ -16,7 +18,7 @@ from ui.shared.forests import EPSILONS
 from ui.shared.page import chart
 
 
-def curve(answers: Answers, forest: str, epsilon: float, scale: MeasureScale, place, key: str):
+def curve(answers: Answers, forest: str, epsilon: float, scale: MeasureScale, place: Any, key: str) -> Any:
     """Draw the curve of one forest.
 
     A run that draws the chart again needs another `key`, because Streamlit refuses a key twice in one run.
@@ -40,7 +42,7 @@ def curve(answers: Answers, forest: str, epsilon: float, scale: MeasureScale, pl
     return chart(figure, alt, place, title=f"{name} and its margins", key=key)
 
 
-def dots(answers: Answers, forest: str, epsilon: float, scale: MeasureScale, place, key: str):
+def dots(answers: Answers, forest: str, epsilon: float, scale: MeasureScale, place: Any, key: str) -> Any:
     """Draw a dot for each forest, at its smallest ε.
 
     A run that draws the chart again needs another `key`, because Streamlit refuses a key twice in one run.

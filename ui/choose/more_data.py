@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -60,7 +61,7 @@ class LearningJob(Job[list[np.ndarray]]):
         return Learning.of(self._split, self._epsilons, repeats) if repeats else None
 
 
-def _repeat(*arguments) -> list[np.ndarray]:
+def _repeat(*arguments: Any) -> list[np.ndarray]:
     """Compute one repeat, in a worker process."""
     return list(accuracy_on_parts(*arguments))
 
@@ -137,7 +138,9 @@ def _job(table: Table, settings: ForestSettings, shown: list[float]) -> Learning
     return _make(key, table, settings)
 
 
-def _draw(learning: Learning, shown: list[float], settings: ForestSettings, wanted: float, words, place, under) -> None:
+def _draw(
+    learning: Learning, shown: list[float], settings: ForestSettings, wanted: float, words: Any, place: Any, under: Any
+) -> None:
     accuracy_of_all = float(learning.by_rows(settings.epsilon)[-1])
     needed = [rows_needed(learning, e, wanted) for e in shown]
     answers = list(zip(shown, needed, strict=True))
@@ -155,7 +158,7 @@ def _draw(learning: Learning, shown: list[float], settings: ForestSettings, want
     under.caption(_how(learning, settings))
 
 
-def _draw_exchange(learning: Learning, settings: ForestSettings, at: Headroom, words, place) -> None:
+def _draw_exchange(learning: Learning, settings: ForestSettings, at: Headroom, words: Any, place: Any) -> None:
     """Draw accuracy against rows at a tenth of ε, at ε and at ten times ε, as in figure 9 of Fletcher and Islam."""
     epsilon, epsilons = settings.epsilon, three_epsilons(learning, settings.epsilon)
     made_up = exchange(learning, epsilon, epsilons[0], at.floor + at.noise) if epsilons[0] < epsilon else None

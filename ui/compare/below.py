@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -61,7 +61,7 @@ class Below:
             show_table(self._shown, done.n, self._place)
             self._drawn = done.n
 
-    def work(self, place, budget: TimeBudget) -> None:
+    def work(self, place: Any, budget: TimeBudget) -> None:
         """Simulate the remaining releases of this tab's sweep."""
         if self._lines:
             text = f"{self._opened}: simulated release {{n:,}} of {{total:,}}: {{name}}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +32,9 @@ from ui.shared.tables import Table, n_persons
 from ui.shared.wording import epsilon_text, plain, unbroken
 
 
-def lines_chart(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place, key: str):
+def lines_chart(
+    view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place: Any, key: str
+) -> Any:
     """Draw all forests against ε.
 
     A run that draws the chart again needs another `key`, because Streamlit refuses a key twice in one run.
@@ -130,7 +133,7 @@ def table(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, levels
     return table.astype(dict.fromkeys(numbers, float))
 
 
-def show_table(table: pd.DataFrame, n: int, place=st) -> None:
+def show_table(table: pd.DataFrame, n: int, place: Any = st) -> None:
     """Draw the table. `n` (number of releases) is part of its key, because a run may draw the table several times."""
     share = st.column_config.NumberColumn(format="percent")
     shares = ("accuracy", "8 in 10 from", "to", "balanced", "empty leaves")

@@ -8,16 +8,17 @@ import pandas as pd
 import streamlit as st
 
 from dpforest import plotting
+from dpforest.book.releasing import LOOKED
 from dpforest.plotting.budget import share_of
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import Ledger, unit_noun
+from dpforest.privacy.ledger import Ledger, LedgerEntry, unit_noun
 from dpforest.privacy.loss import PURE, PrivacyLoss
 from dpforest.privacy.rationals import text_up
 from ui.shared import figures, session_ledger
 from ui.shared.glossary import tip
 from ui.shared.loss_words import at_delta, caution_on_delta
 from ui.shared.page import chart, titled
-from ui.shared.release import LOOKED, certificate_text, released_here
+from ui.shared.release import certificate_text, released_here
 from ui.shared.sidebar import Choice
 from ui.shared.tables import n_persons
 from ui.shared.wording import epsilon_text, plain
@@ -110,11 +111,12 @@ def used_up(ledger: Ledger, delta: float = 0.0) -> str:
     return f"A release would use up {used}, added up in exact fractions, and never more."
 
 
-def _sentence(entry, budget: PrivacyLoss, unit: str | None) -> str:
+def _sentence(entry: LedgerEntry, budget: PrivacyLoss, unit: str | None) -> str:
     if budget.kind == PURE:
         each, total = f"ε = {epsilon_text(entry.epsilon_each)}", f"ε = {epsilon_text(entry.epsilon)}"
         counts = "twice"
     else:
+        assert entry.each is not None and entry.loss is not None  # a Gaussian loss has a price for each question
         each, total = f"μ² = {epsilon_text(entry.each.amount)}", f"{share_of(entry.loss, budget)} of μ²"
         counts = "twice in μ, which is four times in μ²"
     twice = f" An exchanged {unit_noun(unit)} counts {counts}: once removed, once added." if entry.rows == 2 else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from dpforest import plotting
@@ -168,7 +169,7 @@ class Panel:
         assert value is not None  # guessing has a value for each measure of `MEASURES`
         return value
 
-    def _figure(self, result: SweepResult):
+    def _figure(self, result: SweepResult) -> go.Figure:
         settings, classes = self._choice.settings, class_words(self._choice.table)
         figure = plotting.accuracy_curve(
             result.epsilons,

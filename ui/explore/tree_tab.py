@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpforest import plotting
 from dpforest.limits import LEAF_CAP
-from dpforest.models.base import AUTO
+from dpforest.models.budget import AUTO
 from dpforest.plotting.focus import LEVEL, MOST_LEVELS
 from dpforest.plotting.overview import counted_text
 from dpforest.plotting.words import ancestors, answer, question

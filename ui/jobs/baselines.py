@@ -153,9 +153,10 @@ def floor(levels: list[Baselines], measure: str) -> float | None:
 
     The result is None for a measure such as F1, whose value depends on how one guesses.
     """
-    floor_of_split = {
+    floors: dict[str, Callable[[Baselines], float]] = {
         "accuracy": lambda split: split.floor["accuracy"],
         "balanced_accuracy": lambda split: 1 / split.floor["classes"],
         "auc": lambda split: 0.5,
-    }.get(measure)
+    }
+    floor_of_split = floors.get(measure)
     return None if floor_of_split is None else float(np.mean([floor_of_split(each) for each in levels]))

@@ -43,7 +43,7 @@ class TimeBudget:
 
 
 @contextmanager
-def stoppable(key: object, place) -> Iterator[Any]:
+def stoppable(key: object, place: Any) -> Iterator[Any]:
     """Draw a stop button. Yield a container next to it for progress bars, or None if the work is stopped or paused.
 
     Parameters

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 import dpforest
+from dpforest.models.base import ForestClassifier
 from dpforest.simulation.splits import split_table
 from dpforest.simulation.sweep import simulation_for
 from dpforest.tables.domain import Domain, Feature
@@ -43,7 +45,7 @@ def is_ready(settings: ForestSettings) -> bool:
     return _needed(settings) <= _done()
 
 
-def warm_up(settings: ForestSettings | None = None, place=st) -> None:
+def warm_up(settings: ForestSettings | None = None, place: Any = st) -> None:
     """Compile the kernels of a forest, or all kernels if `settings` is None, and show a progress bar.
 
     This takes long only at the very first start: later starts of the server load the compiled code from disk.
@@ -51,7 +53,7 @@ def warm_up(settings: ForestSettings | None = None, place=st) -> None:
     _run(steps() if settings is None else _needed(settings), place, "The very first start compiles them.")
 
 
-def warm_up_the_rest(place) -> None:
+def warm_up_the_rest(place: Any) -> None:
     """Compile all kernels that are still missing. If the user moves a control, the work ends after its present step."""
     _run(steps(), place, "No need to wait: they are for other forests.")
 
@@ -60,7 +62,7 @@ def _needed(settings: ForestSettings) -> set[Step]:
     return {step for step in steps() if step[0] == "engine"} | {(settings.kind, settings.mode)}
 
 
-def _run(needed: Iterable[Step], place, words: str) -> None:
+def _run(needed: Iterable[Step], place: Any, words: str) -> None:
     every, done = steps(), _done()
     missing = [step for step in every if step in needed and step not in done]
     if not missing:
@@ -97,7 +99,7 @@ def steps() -> dict[Step, Callable[[], object]]:
     }
 
 
-def _fit(kind, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:
+def _fit(kind: type[ForestClassifier], domain: Domain, X: np.ndarray, y: np.ndarray) -> None:
     kind(n_estimators=3, max_depth=3, domain=domain).fit(X, y)
 
 

@@ -18,7 +18,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context, parent_process
 from multiprocessing.synchronize import Barrier
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from dpforest.trees.routing import pack
 from ui.jobs.priority import LOOK, look_up
@@ -77,7 +77,7 @@ class Workers:
         """Whether a new call would start at once, or would be the first one to wait for a process."""
         return self.is_ready and len(self._in_flight) <= self._n
 
-    def work(self, function: Callable[..., Result], *given) -> Result | None:
+    def work(self, function: Callable[..., Result], *given: Any) -> Result | None:
         """Call a function in a process, and wait for the result.
 
         The result is None if no process is ready, or if the process has died. Then the caller must call the function

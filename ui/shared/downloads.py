@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -50,7 +51,7 @@ def _escape_formula(part: str) -> str:
     return part
 
 
-def offer_csv(label: str, table: Callable[[], pd.DataFrame], file_name: str, **settings) -> None:
+def offer_csv(label: str, table: Callable[[], pd.DataFrame], file_name: str, **settings: Any) -> None:
     """Draw a button that downloads a table. `table` is called when the user presses the button."""
     st.download_button(label, lambda: as_csv(table()), file_name, "text/csv", on_click="ignore", **settings)
 

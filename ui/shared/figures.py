@@ -57,7 +57,7 @@ def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = Fa
     return drawn
 
 
-def table(frame: pd.DataFrame, title: str, place=st, *, public: bool = False, **settings):
+def table(frame: pd.DataFrame, title: str, place: Any = st, *, public: bool = False, **settings: Any) -> Any:
     """Draw a table, and keep it for downloads. The table replaces an earlier table with the same title.
 
     A table that scrolls on the page is drawn a second time for print only, because a browser prints only the visible

@@ -9,8 +9,9 @@ from typing import Any
 
 import dpforest
 from dpforest.limits import LEAF_CAP, MAX_BOUND, MAX_DEPTH
-from dpforest.models.base import AUTO, ForestClassifier
+from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.round_rule import MOST_DEPTH, MOST_ROUNDS
+from dpforest.models.budget import AUTO
 from dpforest.models.shape_rules import MOST_AUTO_DEPTH
 from dpforest.tables.domain import Domain
 from ui.shared import forest_options as controls

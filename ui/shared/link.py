@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from dpforest.models.base import AUTO
+from dpforest.models.budget import AUTO
 from ui import state
 from ui.shared.epsilon import put_epsilon
 from ui.shared.forest_options import ALLOW_DELTA, DELTA

@@ -129,7 +129,9 @@ def table_header(table: Table, neighbors: str) -> None:
             badge("Curator only")
 
 
-def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings):
+def chart(
+    figure: go.Figure, alt: str, place: Any = st, *, title: str = "", public: bool = False, **settings: Any
+) -> Any:
     """Draw a plotly figure in colors that can be read on a light and on a dark page.
 
     Parameters
@@ -144,13 +146,15 @@ def chart(figure: go.Figure, alt: str, place=st, *, title: str = "", public: boo
     return _on_page(plain_figure, alt, place, **settings)
 
 
-def drawn(figure: go.Figure, alt: str, place=st, *, title: str = "", public: bool = False, **settings) -> None:
+def drawn(
+    figure: go.Figure, alt: str, place: Any = st, *, title: str = "", public: bool = False, **settings: Any
+) -> None:
     """Draw a figure with thin lines, in colors that keep lines and words visible on a light and on a dark page."""
     plain_figure = figures.keep_chart(figure, alt, title, public=public)
     _on_page(thin_lines(plain_figure, PRIVATE, dark=_is_dark()), alt, place, **settings)
 
 
-def _on_page(figure: dict[str, Any], alt: str, place, **settings):
+def _on_page(figure: dict[str, Any], alt: str, place: Any, **settings: Any) -> Any:
     size = LARGE if state.PRESENT.value else PLAIN
     shown = UncheckedFigure(in_page_colors(figure, dark=_is_dark(), size=size))
     return place.plotly_chart(shown, config=CONFIG, alt=alt, **settings)

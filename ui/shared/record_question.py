@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -24,7 +25,7 @@ def ask(table: Table, delta: float, optional: DeltaGenerator) -> RecordWords | N
     before: dict[str, str] = kept.get(table.key) or next(reversed(kept.values()), {})
     key = table.key[:12]
 
-    def field(place, label: str, name: str, help: str) -> str:
+    def field(place: Any, label: str, name: str, help: str) -> str:
         return place.text_input(label, before.get(name, ""), key=state.RECORD_FIELD(key, name), help=help).strip()
 
     purpose = field(st, "What is the forest for?", "purpose", "For example “plan the beds of ward 3”.")

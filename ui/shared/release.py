@@ -9,7 +9,7 @@ from dpforest.book import BookError, Cost
 from dpforest.book.releasing import LOOKED, LOST, RecordWords, make_release, read_back
 from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE, Ledger
 from dpforest.privacy.loss import GAUSSIAN
 from dpforest.privacy.tradeoff_curve import steps_of
 from dpforest.risk.guarantee import Guarantee
@@ -21,8 +21,6 @@ from ui.shared.loss_words import at_delta, caution_on_delta, guess_words
 from ui.shared.page import badge, sorry
 from ui.shared.population_question import ChosenPopulation
 from ui.shared.session_ledger import (
-    ADD_REMOVE,
-    REPLACE_ONE,
     Release,
     alike,
     at_hand,

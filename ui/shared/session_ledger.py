@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
@@ -195,7 +196,7 @@ def forget_tables() -> None:
     )
 
 
-def _update(change) -> None:
+def _update(change: Callable[[Release], Release]) -> None:
     state.RELEASES.value = [change(r) for r in releases()]
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.limits import MAX_UPLOAD_MB
-from dpforest.models.base import AUTO
+from dpforest.models.budget import AUTO
 from dpforest.tables.column_kinds import likely_label
 from dpforest.tables.csv_table import CsvTable, label_candidates, passed_over
 from dpforest.tables.datasets import TableError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -107,7 +108,7 @@ def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
     return with_decimal_commas(read_csv(_data, name=name))
 
 
-def digest_of(upload) -> str:
+def digest_of(upload: Any) -> str:
     """Return the SHA-256 of an upload, computed once for each file."""
     known = state.DIGESTS.value
     if upload.file_id not in known:

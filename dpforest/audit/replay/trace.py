@@ -78,4 +78,4 @@ def traced(tape: Tape, fit: Callable) -> Iterator[None]:
         yield
     finally:
         sys.settrace(before)
-        threading.settrace(before_threads)  # type: ignore[arg-type]
+        threading.settrace(before_threads)
