@@ -40,7 +40,10 @@ if table is None:
     st.stop()
 
 table_header(table, wish.neighbors)
-st.caption("Choose the accuracy that you need. The page shows the smallest ε that reaches it, and what this ε means.")
+st.caption(
+    "Choose the accuracy that you need. The page shows the smallest ε that reaches it, and what this ε means."
+    + ("" if table.is_public else " ε does not cover what this choice reveals.")
+)
 if wish.delta:
     about_delta(table, "Forests with δ in their name")
 about_leaks(table)

@@ -30,8 +30,8 @@ with top, st.container(horizontal=True, vertical_alignment="center", horizontal_
         badge("Not certified")
 st.markdown(
     f"{promise(audit.epsilon, audit.neighbors)} "
-    "A tree sorts rows into leaves, and each leaf publishes a label: the class that most of its rows have, but now and "
-    "then another one, so that nobody can be sure whether any one row was there. "
+    "A tree sorts rows into leaves, and each leaf publishes a label: its most frequent class, but now and then "
+    "another one, to hide whether any one row was there. "
     f"**{name.capitalize()}** {rule.does}."
 )
 

@@ -12,6 +12,9 @@ from typing import Final
 from dpforest.book.record import PopulationLoss, ReleaseRecord
 from dpforest.privacy.ledger import unit_words
 from dpforest.privacy.rationals import text_up
+from dpforest.risk.guarantee import VALUE, Guarantee
+from dpforest.risk.rounding import percent_up
+from dpforest.risk.tradeoff import DistinguishingGame
 from dpforest.tables.units import MOST_ROWS
 
 _UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -72,14 +75,16 @@ def _section(heading: str, rows: _Rows) -> str:
 
 def _release(record: ReleaseRecord) -> _Rows:
     yield "Purpose", record.purpose
-    yield "Owner", record.owner
+    yield "Responsible", record.owner
     yield "Approver", record.approver or "none"
     yield "People in the data", record.population
     yield "Time (UTC)", record.time
 
 
 def _cost(record: ReleaseRecord) -> _Rows:
-    yield "What an attacker can learn", record.loss
+    yield "How often an attacker guesses right", record.loss
+    if record.neighbors == "add-remove":
+        yield "The same for two values", _value_sentence(record)
     yield "Unit of privacy", unit_words(record.unit_column)
     yield "Rows of one person", _rows_text(record)
     yield "ε", text_up(record.epsilon)
@@ -91,6 +96,16 @@ def _cost(record: ReleaseRecord) -> _Rows:
     yield "Total cost for these people before this release", _sum_text(record.sum_before)
     yield "Total cost for these people after this release", _sum_text(record.sum_after)
     yield "Limit for the total", "no limit" if record.cap is None else f"ε = {text_up(record.cap)}"
+
+
+def _value_sentence(record: ReleaseRecord) -> str:
+    """Return how often a guess between two values of a row (or person) is right, at most, from ε, δ and μ² alone."""
+    guarantee = Guarantee(record.epsilon, record.delta, record.neighbors, record.mu_squared, unit=record.unit_column)
+    share = percent_up(DistinguishingGame(guarantee, VALUE).success())
+    bound = share if share.startswith("practically") else f"at most {share}"
+    return (
+        f"If the attacker guesses instead which of two values a {record.unit} has, ε allows a probability of {bound}."
+    )
 
 
 def _rows_text(record: ReleaseRecord) -> str:
@@ -139,7 +154,7 @@ def _file(record: ReleaseRecord) -> _Rows:
 
 
 def _signatures(record: ReleaseRecord) -> str:
-    people = [("Owner", record.owner), *([("Approver", record.approver)] if record.approver else [])]
+    people = [("Responsible", record.owner), *([("Approver", record.approver)] if record.approver else [])]
     lines = "".join(
         f'<tr><td>{role}</td><td dir="auto">{_html(name)}</td><td></td><td></td></tr>\n' for role, name in people
     )

@@ -14,6 +14,7 @@ from dpforest.limits import MAX_BOUND, MAX_SUMMED_ROWS
 from dpforest.models.base import ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier
+from dpforest.privacy.ledger import unit_noun
 from dpforest.tables.domain import Domain
 
 # Limits of ε × persons / classes. Between them, one greedy tree was the most accurate forest at δ = 0.
@@ -74,7 +75,7 @@ def recommend(domain: Domain, epsilon: float, delta: float = 0, *, size: int) ->
     >>> domain = load_dataset("adult").domain
     >>> estimator, reason = recommend(domain, 0.1, size=30_000)
     >>> type(estimator).__name__, reason
-    ('FriedmanSchusterClassifier', 'ε × persons / classes is about 1,500, and between 12 and 2,000 one greedy tree was \
+    ('FriedmanSchusterClassifier', 'ε × rows / classes is about 1,500, and between 12 and 2,000 one greedy tree was \
 the most accurate forest on public tables.')
     >>> type(recommend(domain, 1, size=30_000).estimator).__name__
     'RandomTreeBoosterClassifier'
@@ -88,7 +89,7 @@ the most accurate forest on public tables.')
     if size > MAX_BOUND:
         estimator, reason = _of_large_table(delta)
     else:
-        estimator, reason = _rule(plain(epsilon) * size / len(domain.classes), delta)
+        estimator, reason = _rule(plain(epsilon) * size / len(domain.classes), delta, unit_noun(domain.unit))
     estimator.set_params(domain=domain, epsilon=epsilon).check(domain, size)
     return Recommendation(estimator, reason)
 
@@ -99,9 +100,9 @@ def _of_large_table(delta: float) -> tuple[ForestClassifier, str]:
     )
 
 
-def _rule(amount: float, delta: float) -> tuple[ForestClassifier, str]:
-    """Return the estimator and the reason, from ε × persons / classes (`amount`) and the largest allowed δ."""
-    is_about = f"ε × persons / classes is about {float(f'{amount:.2g}'):,.10g}"
+def _rule(amount: float, delta: float, noun: str) -> tuple[ForestClassifier, str]:
+    """Return the estimator and the reason, from ε × rows (or persons) / classes and the largest allowed δ."""
+    is_about = f"ε × {noun}s / classes is about {float(f'{amount:.2g}'):,.10g}"
     booster = "the random-tree booster"
     if amount < FEW:
         return RandomTreeBoosterClassifier(delta=0), (

@@ -1,4 +1,4 @@
-"""Decimal commas of an upload whose number columns all contain words, such as "n.d."."""
+"""Decimal commas that `read_csv` misses, because the columns that have them also contain words such as "n.d."."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _NUMBERS: Final = (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
 
 
 def with_decimal_commas(csv: CsvTable) -> CsvTable:
-    """Return the file with the decimal mark of its number columns.
+    """Return the file, with a decimal comma in its format if a column of numbers and words has decimal commas.
+
+    The cells of `csv.table` are not read again.
 
     `read_csv` takes the mark from columns in which every cell is a number. If no comma is a decimal mark there, this
     function also looks at columns of numbers and words. The mark becomes a comma if one of these columns has more
@@ -30,16 +32,18 @@ def with_decimal_commas(csv: CsvTable) -> CsvTable:
     """
     if csv.decimal == "," or csv.delimiter == ",":
         return csv
-    texts = [column.name for column in csv.columns if csv.table[column.name].dtype.kind not in "if"]
-    proposals = {name: propose_kind(csv.cells.column(name)) for name in texts}
+    text_columns = [column.name for column in csv.columns if csv.table[column.name].dtype.kind not in "if"]
+    proposals = {name: propose_kind(csv.cells.column(name)) for name in text_columns}
     marks = {name: proposal.decimal for name, proposal in proposals.items() if proposal.kind in _NUMBERS}
-    commas = [name for name, mark in marks.items() if mark == ","]
-    if not commas:
+    comma_columns = [name for name, mark in marks.items() if mark == ","]
+    if not comma_columns:
         return csv
-    fractions = [column.name for column in csv.columns if csv.table[column.name].dtype.kind == "f"]
-    points = tuple(column.name for column in csv.columns if column.name in fractions and _has_points(csv, column.name))
-    reading = replace(csv.reading, decimal=",", point_columns=points)
-    return replace(csv, decimal=",", reading=reading, notes=(*csv.notes, f"Decimal commas in {some(commas)}."))
+    float_columns = [column.name for column in csv.columns if csv.table[column.name].dtype.kind == "f"]
+    point_columns = tuple(
+        column.name for column in csv.columns if column.name in float_columns and _has_points(csv, column.name)
+    )
+    reading = replace(csv.reading, decimal=",", point_columns=point_columns)
+    return replace(csv, decimal=",", reading=reading, notes=(*csv.notes, f"Decimal commas in {some(comma_columns)}."))
 
 
 def _has_points(csv: CsvTable, name: str) -> bool:

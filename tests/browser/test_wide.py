@@ -1,4 +1,4 @@
-"""A user makes a table of 57 numeric columns public in a few steps; no value of a row leaves the session."""
+"""A user makes the schema of 57 numeric columns public in a few steps; no value of a single row leaves the session."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_the_rule_compares_epsilon_and_persons_of_a_class_with_two_limits(
     known = domain(n_classes)
     estimator, reason = recommend(known, epsilon, delta, size=size)
     assert type(estimator) is kind and estimator.epsilon == epsilon and estimator.domain is known
-    assert getattr(estimator, "delta", 0) == delta_of_forest and reason.startswith("ε × persons / classes is about ")
+    assert getattr(estimator, "delta", 0) == delta_of_forest and reason.startswith("ε × rows / classes is about ")
 
 
 def test_a_table_that_is_too_large_for_one_greedy_tree_gets_the_booster():

@@ -7,7 +7,7 @@ import pytest
 
 from dpforest.evaluation.learning_curve import Learning, Needed, beyond, rows_needed
 from dpforest.plotting.learning import learning_chart
-from dpforest.plotting.membership import FIRST, success_chart
+from dpforest.plotting.membership import MIN_TRIALS, success_chart
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD, PRIVATE, QUIET
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.success_rate import estimate, most_success
@@ -35,7 +35,7 @@ def trace(figure, meta: str):
 def test_shares_and_intervals_are_drawn_as_they_are():
     figure = success_chart(LOOKS, limit=0.7311, best=0.64)
     high, low, line = figure.data
-    shown = [look for look in LOOKS if look.trials >= FIRST]
+    shown = [look for look in LOOKS if look.trials >= MIN_TRIALS]
     assert list(line.x) == [look.trials for look in shown] and list(line.y) == [look.share for look in shown]
     assert list(low.y) == [look.low for look in shown] and list(high.y) == [look.high for look in shown]
     assert line.line.color == PRIVATE and low.fill == "tonexty"

@@ -38,8 +38,8 @@ def event(sigma: float, times: int) -> "dp_accounting.DpEvent":
 def test_delta_equals_that_of_other_accountants(sigma, times, epsilon):
     loss = PrivacyLoss.gaussian(Fraction(1) / Fraction(sigma) ** 2) * times
     ours = float(loss.delta(Fraction(epsilon)))
-    grid = PLDAccountant(value_discretization_interval=1e-4).compose(event(sigma, times)).get_delta(epsilon)
-    assert ours <= grid * (1 + 1e-6) + 1e-14 and grid == pytest.approx(ours, rel=2e-2, abs=1e-12)
+    pld_delta = PLDAccountant(value_discretization_interval=1e-4).compose(event(sigma, times)).get_delta(epsilon)
+    assert ours <= pld_delta * (1 + 1e-6) + 1e-14 and pld_delta == pytest.approx(ours, rel=2e-2, abs=1e-12)
     assert ours <= RdpAccountant().compose(event(sigma, times)).get_delta(epsilon) * (1 + 1e-9) + 1e-300
 
 
@@ -47,7 +47,7 @@ def test_delta_equals_that_of_other_accountants(sigma, times, epsilon):
 
 
 def ledger_of(neighbors: str, *entries: tuple[str, int]) -> Ledger:
-    """Return a closed ledger. An entry has the cost of one answer for one row, and a number of answers in sequence."""
+    """Return a closed ledger. Each entry is a pair: ε of one query for one row more or less, and how often it runs."""
     total = sum(Fraction(each) * times for each, times in entries) * (1 if neighbors == "add-remove" else 2)
     ledger = Ledger(total, neighbors)
     for each, times in entries:

@@ -192,7 +192,7 @@ def test_rounding_finds_the_nearest_fraction():
 
 
 @pytest.mark.parametrize("text", ["1e10000000", "0.5", " 1", "-1", "1/0x2", 1, True, "1" * 201])
-def test_files_write_plain_fractions_only(text):
+def test_a_file_with_anything_but_plain_fractions_is_refused(text):
     ledger = Ledger(1)
     ledger.charge("labels", "permute-and-flip", 1, 1, 3, "parallel")
     ledger.close()
@@ -236,7 +236,7 @@ def test_a_refused_charge_issues_no_query_budget_and_leaves_no_entry():
     with pytest.raises(BudgetError, match="only 0 of the budget of 1 is left"):
         query_budget = ledger.charge("splits", "exponential", 1, "0.001", 1, "sequential")
     assert query_budget is None and len(ledger.entries) == 1
-    # without a budget, the ledger charges nothing
+    # an entry without a cost has no query budget
     assert Ledger(None).charge("splits", "none", 1, None, 5, "sequential") is None
 
 
@@ -267,8 +267,9 @@ def test_the_most_expensive_of_disjoint_parts_adds_to_the_charges_on_all_rows():
         ledger.charge("something", "m", 1, Fraction(each), times, "sequential", part=part)
         spent.append(ledger.spent)
     assert spent == [Fraction(x) for x in ("1/4", "3/4", "1", "1", "13/12", "19/12")]
-    brute = {part: sum(e.epsilon for e in ledger.entries if e.part in ("", part)) for part in (STRUCTURE, ESTIMATION)}
-    assert ledger.spent == max(brute.values())  # the charge of the rows of each part
+    cost_of = {part: sum(e.epsilon for e in ledger.entries if e.part in ("", part)) for part in (STRUCTURE, ESTIMATION)}
+    # A row is in one part, and pays for the entries of the whole table and of this part.
+    assert ledger.spent == max(cost_of.values())
 
 
 def test_each_part_may_spend_the_whole_budget_and_no_more():
@@ -408,7 +409,7 @@ def test_neither_kind_of_budget_pays_for_the_other():
 
 
 def test_a_query_budget_is_used_in_its_kind_of_loss():
-    """A query budget in μ² pays only for Gaussian noise, because noise would be too small if μ² were used as ε.
+    """A query budget in μ² pays only for Gaussian noise. Other mechanisms need an ε, and must not use μ² as one.
 
     A noisy table gets Gaussian noise if its query budget is in μ², and Laplace noise if it is in ε.
     """

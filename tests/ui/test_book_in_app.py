@@ -72,7 +72,7 @@ def content_of_dialog() -> None:
     state.ROWS_ARE_PERSONS.value = {table.key}
     certificate, ledger = promise(tables.fingerprint(table.domain), choice.settings, 120, table.domain)
     with suppress(StreamlitAPIException):  # after a release, only a dialog can run its content again
-        release._ask(choice, ledger, certificate.delta)
+        release._ask(choice, certificate, ledger)
 
 
 def dialog(choice: Choice, **words: str) -> AppTest:

@@ -57,8 +57,8 @@ def test_the_booster_starts_without_delta(page):
     assert not page.exception
     assert page.sidebar.selectbox[2].value == KIND
     assert not page.toggle(key="delta").value
-    assert "**Recommended**" in words(page)
-    assert "δ = 0: any result is at most e^ε times as likely" in words(page)
+    assert "**A public rule recommends**" in words(page)
+    assert "δ = 0: if two tables differ in one row (or person), any result is at most e^ε times" in words(page)
     assert "What ε = 1 means" in words(page)
 
 
@@ -70,13 +70,13 @@ def test_the_card_is_the_same_whether_or_not_the_schema_is_public(page):
     """
     page.query_params["delta"] = "true"
     page.run()
-    assert "54.8 of 100" in words(page)
+    assert "≤ 54.8 of 100" in words(page)
     public = table()
     leaking = replace(public, domain=replace(public.domain, classes_source="data"))
     certificate, ledger = settings(1e-6).estimator(leaking.domain).preview(leaking.domain, len(leaking.frame))
     assert not certificate.certified
     _, value, note, _ = headline._meaning(Choice(leaking, settings(1e-6)), certificate, ledger)
-    assert value == "54.8 of 100" and note.startswith("Not promised until the schema is public")
+    assert value == "≤ 54.8 of 100" and note.startswith("Not promised until the schema is public")
 
 
 def test_delta_changes_the_budget_tab_and_the_code(page):

@@ -78,7 +78,7 @@ def test_lines_table_and_sentences_equal_those_of_a_sweep(compare):
         assert shown.loc[name, "price of privacy"] == pytest.approx(100 * (accuracy[np.inf] - accuracy[3.0]))
     best = shown["accuracy"].idxmax()
     assert f"At ε = 3 **{best}** comes first: {100 * shown.accuracy.max():.1f} %" in words(page)
-    assert "Each point is the mean of 2 simulated releases on one split" in words(page)
+    assert "Each point is the mean of 2 simulated releases on one held-out set" in words(page)
 
 
 def test_as_published_is_dashed_and_shows_its_true_loss(compare):
@@ -101,7 +101,7 @@ def test_five_parts_hold_every_row_out_once(compare):
 @pytest.mark.parametrize(
     "n, folds, text",
     [
-        (1, 1, "1 simulated release on one split"),
+        (1, 1, "1 simulated release on one held-out set"),
         (7, 5, "2 simulated releases on each of 5 splits, the last on 2 only"),
         (3, 5, "one simulated release on each of 3 splits"),
         (10, 5, "2 simulated releases on each of 5 splits"),
@@ -251,12 +251,12 @@ def test_the_insight_names_the_best_its_equals_and_the_useless():
 
     text = insight_for({"a": 0.8, "b": 0.79, "c": 0.5})
     assert text.startswith("At ε = 1 **a** comes first: 80.0 %, 10.0 points below the best without privacy.")
-    assert "overlaps with that of b:" in text and text.endswith("Worse than guessing at this ε: c.")
+    assert "may reverse its lead over b." in text and text.endswith("Worse than guessing at this ε: c.")
     clear = insight_for({"a": 0.8, "b": 0.7})
     assert "overlaps" not in clear and "Worse than guessing" not in clear
     many = dict.fromkeys("bcde", 0.79)
-    assert "overlaps with that of all 4 others:" in insight_for({"a": 0.8, **many})
-    assert "overlaps with that of 4 of the 5 others:" in insight_for({"a": 0.8, **many, "f": 0.7})
+    assert "its lead over all 4 others" in insight_for({"a": 0.8, **many})
+    assert "its lead over 4 of the 5 others" in insight_for({"a": 0.8, **many, "f": 0.7})
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def dialog() -> None:
     certificate, ledger = chosen.settings.estimator(chosen.table.domain).preview(
         chosen.table.domain, len(chosen.table.frame)
     )
-    release._ask(chosen, ledger, certificate.delta)
+    release._ask(chosen, certificate, ledger)
 
 
 def of_rows(n: int) -> Table:

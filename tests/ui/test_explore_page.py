@@ -62,11 +62,11 @@ def test_explore_shows_four_figures_and_the_curve(app):
     assert not app.exception
     text = words(app)
     for part in (
-        "best of those tried: Breiman's forest",
+        "best of those tried: a usual random forest",
         "; this forest without noise: ",
         "guessing, with no forest at all",
         "over 2 simulated releases",
-        "are right, at most (a coin: 50). Between two values of a row: 81.7.",
+        "are right (a coin: 50). Between two values of a row: ≤ 81.7.",
     ):
         assert part in text
     assert "you are here" in json.dumps(spec(app))
@@ -323,7 +323,7 @@ def test_parts_of_the_domain_have_separate_sources(with_upload):
 @pytest.mark.slow
 def test_an_edit_keeps_the_source_of_the_file_format(with_upload):
     app = answer(open_card(data_tab_of(with_upload), "the label"), "our export program writes it so")
-    classes = next(field for field in app.text_input if field.label.startswith("How everybody knows the classes"))
+    classes = next(field for field in app.text_input if field.label.startswith("Why the classes are public"))
     assert classes.value == "our export program writes it so"
     classes.set_value("a yes or no").run()
     assert "Apply or undo these changes first" in words(app)

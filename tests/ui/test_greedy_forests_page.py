@@ -86,7 +86,7 @@ def test_a_broken_claim_shows_in_the_place_of_epsilon(app):
     app.query_params.update({"data": "congressional_voting", "forest": "boosted", "mode": "as published"})
     app.run()
     text = words(app)
-    assert "True loss, where ε = 1 is claimed" in text
+    assert "Bound on the loss, where ε = 1 is claimed" in text
     assert "G1\\:" in text
 
 

@@ -51,7 +51,7 @@ def test_groups_average_to_the_accuracy_of_the_curve(tab):
 def test_each_class_of_three_has_an_error_rate(tab):
     table = chosen(tab.run(), "Wifes_age", "error of 1")
     assert [name for name in table if name.startswith("error of")] == ["error of 1", "error of 2", "error of 3"]
-    assert "the gap in error of 1 is" in words(tab)
+    assert "the highest and the lowest error of 1 differ" in words(tab)
 
 
 @pytest.mark.parametrize(("epsilon", "is_named"), [("0.05", True), ("10", False)])
@@ -59,7 +59,7 @@ def test_a_loss_is_named_once_its_interval_excludes_0(tab, monkeypatch, epsilon,
     monkeypatch.setattr(first_release, "LAST", 8)
     tab.query_params.update({"data": "adult", "eps": epsilon, "groups_by": "age"})
     text = words(tab.run())
-    assert not tab.exception and "the gap in accuracy is" in text
+    assert not tab.exception and "the highest and the lowest accuracy differ" in text
     assert ("From ε = 10 to ε = 0.05, the group **50 to 69** loses the most accuracy" in text) == is_named
 
 

@@ -26,7 +26,7 @@ def test_a_forest_of_labels_has_both_rates(app, kind, mode):
     per_leaf, full = relabeled_share(view.noise), view.n_rows > 0
     per_row = float(np.average(view.flip[full], weights=view.n_rows[full]))
     text = words(app)
-    assert f"Per row: **{flip_percent(per_row)}**. Each leaf counts by its rows" in text.replace("\\", "")
+    assert f"Per row: **{flip_percent(per_row)}**. A leaf counts once for each row in it" in text.replace("\\", "")
     assert f"Per leaf: **{flip_percent(per_leaf)}**. Each of the {full.sum():,} leaves with rows counts once" in text
     assert per_leaf > per_row
     assert text.count(f"**{flip_percent(per_row)}**") == 1

@@ -186,11 +186,11 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
         (
             [0.6, 0.76, 0.74, 0.72],
             0.8,
-            "It comes nearest to the same forest without noise at ε = 0.1, 4.0 points below it, and falls again at "
-            "larger ε: 8.0 points below at ε = 10.",
+            "This forest does best at ε = 0.1: 4.0 points below the same forest without noise. At "
+            "ε = 10 it is 8.0 points below.",
         ),
-        ([0.6, 0.76, 0.7, 0.69], 0.8, "It comes nearest to the same forest without noise at ε = 0.1, 4.0 points"),
-        ([0.6, 0.8, 0.74, 0.72], 0.8, "It does as well as the same forest without noise at ε = 0.1, and falls again"),
+        ([0.6, 0.76, 0.7, 0.69], 0.8, "This forest does best at ε = 0.1: 4.0 points"),
+        ([0.6, 0.8, 0.74, 0.72], 0.8, "This forest does best at ε = 0.1: as well as the same forest without noise. At"),
         ([0.6, 0.75, 0.8, 0.8], 0.75, "From ε = 1 on this forest does better with noise than without."),
         ([0.6, 0.7, 0.712, 0.705], 0.705, "hardly better than guessing, so what privacy costs is unknown"),
     ],

@@ -99,6 +99,6 @@ def test_the_ledger_states_what_it_does_not_list(app):
 
 
 def test_noise_keeps_people_from_being_sure(app):
-    assert "the less sure an attacker can become whether one animal is in the table" in words(app.run())
+    assert "the less sure an attacker can be whether one animal is in the table" in words(app.run())
     app.switch_page("pages/3_Audit.py").run()
-    assert "so that nobody can be sure whether any one" in words(app)
+    assert "to hide whether any one row was there" in words(app)

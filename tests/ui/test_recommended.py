@@ -8,7 +8,7 @@ from ui.choose import wish_controls
 from ui.explore import instrument
 from ui.jobs import first_release
 
-BEFORE = "**Recommended** at ε = {} for"
+BEFORE = "**A public rule recommends** at ε = {} for"
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def test_the_recommended_forest_has_at_most_the_delta_of_the_shown_forest(delta,
 
 def test_a_forest_as_published_gets_no_recommendation():
     app = visit(data="zoo", trees="5", forest="majority labels", mode="as published")
-    assert "**Recommended**" not in words(app)
+    assert "**A public rule recommends**" not in words(app)
 
 
 def test_compare_and_choose_show_the_same_forest(monkeypatch):

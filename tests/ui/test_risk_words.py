@@ -41,7 +41,7 @@ def all_of(guarantee, prior=0.5, rows=1) -> str:
 
 def test_sentences_match_golden_texts():
     assert words.frequency(MEMBER, 0.5) == (
-        "Of 100 rows, each is as likely in the table as not. By tossing a coin, an attacker is right about 50 of "
+        "Of 100 rows, each is as likely to be in the table as not. By tossing a coin, an attacker is right about 50 of "
         "them; with the release, **at most 73.2** on average."
     )
     assert words.frequency(MEMBER, 0.1) == (
@@ -49,7 +49,7 @@ def test_sentences_match_golden_texts():
         "is right about 90 of them. With the release it is **no more than that**: the best guess stays the same."
     )
     assert words.belief(MEMBER, 0.5) == (
-        "Whoever was unsure (50 %) whether a row is in the table or not can become **at most 73.2 % sure**, and "
+        "Anyone who was 50 % sure that a row is in the table can become **at most 73.2 % sure**, and "
         "stays at least 26.8 % sure."
     )
     assert "at most 88.1 % sure" in words.belief(VALUE, 0.5)

@@ -169,10 +169,15 @@ def test_what_the_simulated_forests_would_cost():
     ledger = Ledger(Fraction(1, 2), "replace-one")
     ledger.charge("labels", "permute-and-flip", 1, Fraction(1, 4), 1, "sequential")
     sentence = curve_panel.price(*curve, ledger)
-    assert "7 forests at ε = 0.5 would cost ε = 3.5, all 126 of the curve ε = 221.41 (replace-one)" in sentence
+    assert (
+        "7 forests at ε = 0.5 would cost ε = 3.5, and all 126 of the curve would cost ε = 221.41 (replace-one)"
+        in sentence
+    )
     half = Ledger(Fraction(1, 2))
     half.charge("labels", "global-01", 1, Fraction(1, 4), 1, "sequential")
-    assert "cost ε = 1.75, all 126 of the curve ε = 110.705 (add-remove)" in curve_panel.price(*curve, half)
+    assert "cost ε = 1.75, and all 126 of the curve would cost ε = 110.705 (add-remove)" in curve_panel.price(
+        *curve, half
+    )
     assert "no sum" in curve_panel.price(*curve, Ledger(None))
 
 
@@ -182,8 +187,8 @@ def test_what_the_simulated_forests_would_cost():
 def test_under_the_curve(app):
     app.run()
     assert (
-        "These are simulated; nothing is released. Releasing 2 forests at ε = 1 would cost ε = 2, all 36 of the "
-        "curve ε = 63.26" in words(app)
+        "These are simulated; nothing is released. Releasing 2 forests at ε = 1 would cost ε = 2, and all 36 of the "
+        "curve would cost ε = 63.26" in words(app)
     )
 
 

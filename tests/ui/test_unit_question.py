@@ -157,7 +157,7 @@ def test_leaves_have_persons_and_rows(page):
     assert leaves["persons"].sum() == pytest.approx(105, abs=0.5)  # seven tenths of 150 persons are not held out
     assert 105 < leaves["rows"].sum() < 240 and (leaves["rows"] >= leaves["persons"] - 0.01).all()
     text = words(page)
-    assert "Per person: **" in text and "Each leaf counts by its persons" in text and "Per row" not in text
+    assert "Per person: **" in text and "A leaf counts once for each person in it" in text and "Per row" not in text
     assert "each of these rows counts as 1/k person" in text and "Curator only" in text
 
 
@@ -170,7 +170,7 @@ def test_without_a_unit_leaves_have_rows_only(page):
     assert "rows" in leaves and not [name for name in leaves if "person" in name or "record" in name]
     assert (leaves.filter(like="rows with label").sum(axis=1) == leaves["rows"]).all()
     text = words(page)
-    assert "Per row: **" in text and "most rows does not count" in text.replace("the ", "")
+    assert "Per row: **" in text and "A leaf counts once for each row in it" in text.replace("the ", "")
     assert "per person" not in text.lower()
 
 

@@ -214,7 +214,7 @@ def test_the_budget_tab_mentions_persons():
     ledger.charge("labels", "permute-and-flip", 1, Fraction(1, 4), 9, "parallel")
     text = budget_tab._sentence(ledger.entries[0], ledger.budget, ledger.unit)
     assert (
-        "all rows of a person together count as at most one row" in text and "An exchanged person counts twice" in text
+        "All rows of a person together count as at most one row" in text and "An exchanged person counts twice" in text
     )
 
 
@@ -240,7 +240,7 @@ def release_page() -> None:
     domain = of_visits.table.domain
     preview = of_visits.settings.estimator(domain).preview(domain, tables.n_persons(of_visits.table))
     if "just_released" in st.session_state:
-        release._dialog(of_visits, preview[1], 0.0, is_useless=False)
+        release._dialog(of_visits, *preview, is_useless=False)
     else:
         release.button(of_visits, *preview, st.sidebar, is_useless=False)
     session_ledger.in_sidebar()

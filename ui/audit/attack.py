@@ -28,9 +28,8 @@ def show(audit: Audit, which: str, pair: LeafPair) -> None:
     )
     st.markdown(
         "**No proof needed: release both tables many times and count.** Counting can show that a promise is broken; it "
-        "never proves that one is kept. The published rules are drawn with ordinary decimal numbers, as in the "
-        "author's program; certified ones in whole numbers, with the operating system's entropy, as the app draws real "
-        "releases."
+        "never proves that one is kept. Published rules draw ordinary decimal numbers, like the author's "
+        "program. Certified rules draw whole numbers from the operating system's entropy, like real releases."
     )
     if audit.published and which == FEWEST and not can_be_proved(pair):
         st.caption(

@@ -14,6 +14,7 @@ from dpforest.audit.leaf_curves import LeafCurves, Verdict
 from dpforest.plotting.audit import apart, chance, raised, size
 from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED
 from dpforest.privacy.ledger import rows_changed
+from dpforest.risk.rounding import factor_up
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def promise(epsilon: float, neighbors: str) -> str:
     change = "adding or removing one row" if rows_changed(neighbors) == 1 else "exchanging one row"
     return (
         f"ε is a promise: {change} makes no output more than eᵋ times as likely. At ε = {epsilon:g} that is "
-        f"{times(epsilon)}."
+        f"at most {factor_up(epsilon)} times."
     )
 
 
@@ -112,7 +113,7 @@ def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
     where = f"from lead {first:,} to {first + 1:,}" if rows_changed(neighbors) == 1 else f"at a lead of {first:,}"
     row = "one row" if rows_changed(neighbors) == 1 else "one row exchanged"
     return (
-        f" The promise breaks already {where}: there {row} changes the odds by more than eᵋ. From lead "
+        f" The promise already breaks {where}: there {row} changes the odds by more than eᵋ. From lead "
         f"{curves.crossing:,} on, the flip rate alone shows it."
     )
 
@@ -143,7 +144,7 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
         done = (
             "**What we did:** the app's forest draws its labels by permute-and-flip instead, which keeps ε exactly; "
             "with two classes and one row added or removed, nothing that keeps ε flips less. The published rule is "
-            "here for study, states its true loss wherever it appears, and cannot be released."
+            "here for study and cannot be released."
         )
         return f"{claimed} {true} {done}"
     half = "" if rows_changed(neighbors) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."

@@ -74,13 +74,12 @@ def show(neighbors: str) -> None:
     )
     st.caption(
         f"Two tables that differ in one row ({WORDS[neighbors]}; with *persons*, in a person with seven rows) were "
-        f"each fitted {audit['trials']:,} times or more, "
-        "for every known weak point of a forest. *Attack proved* is a lower bound on the loss; only one such row in a "
-        "million would say more than is true. Above ε, it proves that the claim is false. Below ε it proves nothing: "
-        "a certified forest *holds* because of a proof, and no attack contradicts it; for *nothing found* there is "
-        "no proof. *Loss computed*: the worst of all small leaves, or of replayed fits. As published, noise is drawn "
-        "in ordinary decimal numbers, for which no finite bound is proved. "
-        f"Made on {audit['date']}; repeat it with `python -m dpforest.audit`."
+        f"each fitted {audit['trials']:,} times or more, for every known weak point of a forest. *Attack proved* is a "
+        "lower bound on the loss; it is wrong with a probability of at most one in a million. Above ε, it proves that "
+        "the claim is false. Below ε it proves nothing. *Holds*: a proof says so, and no attack contradicts it. "
+        "*Nothing found*: there is no proof. *Loss computed*: the worst of all small leaves, or of replayed fits. As "
+        "published, noise is drawn in ordinary decimal numbers, for which no finite bound is proved. Made on "
+        f"{audit['date']}; repeat it with `python -m dpforest.audit`."
     )
 
 

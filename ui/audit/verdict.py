@@ -50,7 +50,7 @@ def headline(audit: Audit, result: Verdict) -> None:
     """Draw four boxes: the claimed loss, the true loss, δ, and the verdict."""
     eps = audit.epsilon
     unsure = "whether a row is there" if rows_changed(audit.neighbors) == 1 else "which of two values a row has"
-    allowed = f"whoever is unsure (50 %) {unsure} can become {sure(eps)}, no more"
+    allowed = f"whoever is unsure (50 %) {unsure} can become {sure(eps)}"
     if math.isinf(result.loss):
         true = (":red[∞]", "no limit: one row may change the odds by any factor")
     else:
@@ -61,13 +61,13 @@ def headline(audit: Audit, result: Verdict) -> None:
     elif result.delta > 0.999:
         failing = (
             "δ > 0.999",
-            "for some pair of tables, the promise holds only if nearly every release is an exception (δ)",
+            "for some pair of tables, nearly every release must be exempt from the promise (δ)",
         )
     else:
         share = at_least(100 * result.delta)
         failing = (
             f"δ ≥ {at_least(result.delta)}",
-            f"for some pair of tables, the promise holds only if {share} % of releases or more are exceptions (δ)",
+            f"for some pair of tables, at least {share} % of releases must be exempt from the promise (δ)",
         )
     text = (
         ("Kept", "this rule keeps what it promises")
@@ -110,8 +110,8 @@ def flips(audit: Audit, curves: LeafCurves) -> None:
         "**The floor, in words:** take a leaf whose rows all have the same class, and a rule that treats all classes "
         f"alike. An empty leaf can only guess, so in {chance((k - 1) / k)} of releases it publishes another class. "
         f"Each row {step} may change that by a factor of eᵋ at most, and a leaf with a lead of j rows is j such steps "
-        f"away from an empty one. So such a rule that keeps ε must flip in at least e⁻ʲᵋ · {k - 1}/{k} of releases. A "
-        "curve in the gray has broken the promise."
+        f"away from an empty one. Such a rule keeps ε only if it flips in at least e⁻ʲᵋ · {k - 1}/{k} of releases. "
+        "A curve in the gray area breaks the promise."
     )
 
 
@@ -259,8 +259,8 @@ def sure(epsilon: float) -> str:
     """State how sure an attacker can become who was 50 % sure before the release.
 
     >>> sure(1.0), sure(0.01), sure(49.3)
-    ('73.2 % sure', '50.3 % sure', 'practically certain (1 wrong in 10²¹)')
+    ('at most 73.2 % sure', 'at most 50.3 % sure', 'practically certain (1 wrong in 10²¹)')
     """
     if epsilon > 11.5:  # above this ε, the belief can exceed 99.999 %
         return f"practically certain (1 wrong in 10{raised(round(epsilon / math.log(10)))})"
-    return f"{share_text(epsilon)} sure"
+    return f"at most {share_text(epsilon)} sure"

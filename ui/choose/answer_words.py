@@ -100,7 +100,7 @@ def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
     """State the result of the check of an answer so far, and the last smaller ε that failed the check."""
     check, needed = answer.check, scale.text(answers.needed)
     assert check is not None
-    reach = f"reach {needed}{' with the margin for the held-out rows' if answers.wish.margin else ''}"
+    reach = f"reach {needed}{' even minus the margin for held-out rows' if answers.wish.margin else ''}"
     if check.is_sure:
         text = (
             f"Checked: {check.reached} of {check.releases} further simulated releases {reach}, so at least "
@@ -122,7 +122,9 @@ def how_read(answers: Answers, forest: str, scale: MeasureScale) -> str:
         reach = answers.reach(forest)
         margin = float((reach.nearly_all - reach.counted).max())
         amount = f"{100 * margin:.1f} points" if scale.is_share else f"{margin:.3f}"
-        text += f"Light band: margin for the luck of {plural(len(answers.labels), 'held-out row')}, at most {amount}. "
+        rows = len(answers.labels)
+        are_out = f"{plural(rows, 'row')} {'is' if rows == 1 else 'are'} held out"
+        text += f"Light band: margin because only {are_out}, at most {amount}. "
     text += f"An ε is enough where the whole band is above the needed {scale.name}. "
     return text + "Full dots are checked (95 % confidence); hollow dots are estimates."
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from dpforest.plotting.membership import FIRST, success_chart
+from dpforest.plotting.membership import MIN_TRIALS, success_chart
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger, rows_changed
@@ -171,7 +171,7 @@ def _run(table: Table, settings: ForestSettings, limit: Limit, row: int) -> list
     for share, look in work:
         if look is not None:
             looks.append(look)
-            if look.trials >= FIRST and time.monotonic() - drawn_at > _DRAW_EVERY:
+            if look.trials >= MIN_TRIALS and time.monotonic() - drawn_at > _DRAW_EVERY:
                 drawing.draw(looks)
                 drawn_at, n_drawn = time.monotonic(), len(looks)
         bar.progress(share, f"{plural(looks[-1].trials, 'guess', 'guesses')}" if looks else waiting)
@@ -204,7 +204,7 @@ class _Drawing:
         self._words.markdown(text)
         most = 1_000 if self._record is None else LOOKS[-1]
         drawn(
-            success_chart(looks, limit=limit, best=self._best, claimed=claimed, most=most),
+            success_chart(looks, limit=limit, best=self._best, claimed=claimed, axis_end=most),
             f"After {last.trials:,} guesses {percent(last.share)} were right; blind guessing gives 50 %, the "
             f"{'limit' if claimed is None else 'claimed limit'} is {percent_up(claimed or limit)}.",
             self._place,

@@ -165,8 +165,8 @@ class ReportButton:
 
 
 _ABOUT: Final = (
-    "One page to print and to hand over: the forest and its settings, what is promised and on which conditions, what "
-    "it costs in accuracy, and what is **not** promised. It opens in any browser, without a network."
+    "One page to print for your privacy board only: the forest and its settings, what is promised and on which "
+    "conditions, what it costs in accuracy, and what is **not** promised. It opens in any browser, without a network."
 )
 _GROUPS: Final = "Accuracy and error rates of the groups of a column, computed from raw rows. ε does not cover them."
 

@@ -100,7 +100,7 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
     times, formula = words.odds_factor(game)
     without, right = max(prior, 1 - prior), game.success(prior)
     exceptions = {
-        "pure": ("none", "δ = 0: this holds after every release"),
+        "pure": ("none", "δ = 0: the bound on belief holds after every release"),
         "approximate": (
             "rare" if bounds is not None else "not rare",
             f"plus δ = {words.small(game.grouped.delta)}: beliefs may exceed the bounds"
@@ -120,7 +120,7 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
             (
                 "Right guesses of 100, at most",
                 of_100(right),
-                f"{of_100(without)} without the release",
+                f"on average; {of_100(without)} without the release",
             ),
             ("Exceptions", *exceptions),
         )

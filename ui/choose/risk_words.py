@@ -39,9 +39,9 @@ def meaning(guarantee: Guarantee) -> str:
             "an attacker may become certain, and be right every time."
         )
     what = (
-        f"with any one {noun} in the table as without, or the other way round"
+        f"with any one {noun} in the table as without, or the other way around"
         if guarantee.neighbors == ADD_REMOVE
-        else f"with one thing in the table of a {noun} as with another"
+        else f"with one value of a {noun} in the table as with another"
     )
     text = f"No release is more than {factor_up(guarantee.epsilon)} times (eᵋ) as likely {what}"
     if guarantee.kind == "approximate":
@@ -49,18 +49,18 @@ def meaning(guarantee: Guarantee) -> str:
             f"**{text}, plus δ = {small(guarantee.delta)}.** That is weaker than ε alone: a rule that publishes each "
             "row outright with probability δ keeps this promise too, so δ must be far below one in the number of rows."
         )
-    return f"**{text}.** This has no exceptions (δ = 0), so neither do the figures below."
+    return f"**{text}.** This has no exceptions (δ = 0)."
 
 
 def belief(game: DistinguishingGame, prior: float) -> str:
     """State what an attacker may believe after the release, given the attacker's belief before (`prior`)."""
     noun = protected(game.guarantee, game.rows)
     if prior == 0.5:
-        asked = "is in the table or not" if game.question == MEMBERSHIP else "in the table has value A or B"
-        start = f"Whoever was unsure (50 %) whether a {noun} {asked}"
+        asked = "is in the table" if game.question == MEMBERSHIP else "in the table has value A, not B"
+        start = f"Anyone who was 50 % sure that a {noun} {asked}"
     else:
         asked = "is in the table" if game.question == MEMBERSHIP else "in the table has value A rather than B"
-        start = f"Whoever was {percent_up(prior)} sure that a {noun} {asked}"
+        start = f"Anyone who was {percent_up(prior)} sure that a {noun} {asked}"
     if game.guarantee.kind == "none":
         return f"{start} may become certain, one way or the other."
     bounds = believed(game, prior)
@@ -96,7 +96,9 @@ def frequency(game: DistinguishingGame, prior: float) -> str:
     without, right = max(prior, 1 - prior), game.success(prior)
     chance = percent_up(prior)
     if game.question == MEMBERSHIP:
-        each = "is as likely in the table as not" if prior == 0.5 else f"is in the table with a chance of {chance}"
+        each = (
+            "is as likely to be in the table as not" if prior == 0.5 else f"is in the table with a chance of {chance}"
+        )
         start = f"{each_of}, each {each}."
         likelier = "“in the table”" if prior > 0.5 else "“not in the table”"
     else:

@@ -62,7 +62,7 @@ def choose() -> Wish:
             "class counts as much as a frequent one. AUC tells how well the forest ranks rows by their class.",
         )
         sure = select(
-            "How sure to get it: in at least",
+            "Reach it in at least",
             list(SURE),
             state.SURE,
             "A real release draws the noise only once, and may have bad luck.",
@@ -77,8 +77,8 @@ def choose() -> Wish:
             key=state.MODE,
             bind=LINKED,
             horizontal=True,
-            help="Certified: it keeps its ε; proved, tested and attacked. As published: the mechanisms as papers "
-            "printed them, whose claims about ε may not hold.",
+            help="Certified: proved to keep its ε; tests and attacks find no error. As published: as a paper printed "
+            "it, whose claim about ε may be false.",
         )
         delta = delta_control() if mode == "certified" else False
         with st.expander("Fine settings"):
@@ -98,7 +98,7 @@ def choose() -> Wish:
                 key=state.MARGIN,
                 bind=LINKED,
                 help="Accuracy is measured on a sample of rows, so it may be a little too high by luck. With the "
-                "margin an ε counts only if the lower 95 % limit is high enough, for all forests together.",
+                "margin, an ε counts only if the lower limit is high enough (95 % for all forests together).",
             )
     return Wish(
         SURE[sure],

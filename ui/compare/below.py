@@ -77,7 +77,7 @@ class Below:
         self._place = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.caption(
-                "Depth and trees are from the rule (as published: from the paper), unless a forest’s name states them.",
+                "A rule sets depth and trees (as published: the paper, or we), unless a forest’s name states them.",
                 width="content",
             )
             offer_csv("Table as CSV", lambda: self._shown, "CURATOR_ONLY_compare_table.csv", type="tertiary")

@@ -69,8 +69,8 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
             list(FORESTS),
             key=state.FORESTS,
             bind=LINKED,
-            help="A certified forest has depth and trees by a rule that depends on ε and the number of records. As "
-            "published, it has those of its paper.",
+            help="Explore describes each forest. A rule sets depth and trees from ε and the number of rows. As "
+            "published, the paper sets them, or we do.",
         )
         published = st.toggle(
             "Also as published",

@@ -75,7 +75,7 @@ def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.Data
     if scale.ceiling is not None and best["mean"] <= scale.ceiling:
         text += f", {scale.gap(scale.ceiling, best['mean'])} below the best without privacy"
     if near:
-        text += f". Its spread overlaps with that of {_who(near, len(rest))}: another release may reverse the order"
+        text += f". Spreads overlap: another release may reverse its lead over {_who(near, len(rest))}"
     return text
 
 

@@ -126,13 +126,13 @@ def _sentence(entry: LedgerEntry, budget: PrivacyLoss, unit: str | None) -> str:
             answers = f"**{entry.times:,} answers in sequence** on the same rows, each at {each}, together cost"
         return f"{_first_up(entry.what)}: {answers} **{total}**.{twice}"
     once = (
-        "every row counts in one answer only"
+        "every row counts in only one answer"
         if unit is None
         else "all rows of a person together count as at most one row"
     )
     return (
-        f"{_first_up(entry.what)}: **{entry.times:,} answers in parallel**, each at {each}: {once}, so together they "
-        f"cost **{total}** and not {entry.times:,} times as much.{twice}"
+        f"{_first_up(entry.what)}: **{entry.times:,} answers in parallel**, each at {each}. {_first_up(once)}, so all "
+        f"cost **{total}**, not {entry.times:,} times as much.{twice}"
     )
 
 

@@ -18,6 +18,7 @@ from ui.explore import card_answers as answers
 from ui.explore.card_answers import NumberAnswer
 from ui.explore.card_parts import (
     counted_values,
+    keep_source,
     leave_out,
     left_out_of,
     order_of,
@@ -115,7 +116,7 @@ def show_numbers(table: Table) -> None:
             alt="Number columns with their public ranges.",
         )
         st.caption(" ".join(filter(None, (_about_cells(table, names), _left_out(table)))))
-        words = source_field(table, key, "range", label=f"{QUESTION} {_REST}") if n_known < len(names) else ""
+        words = source_field(table, key, label=f"{QUESTION} {_REST}") if n_known < len(names) else ""
         if not st.form_submit_button("Use these ranges", type="primary"):
             return
     try:
@@ -127,7 +128,7 @@ def show_numbers(table: Table) -> None:
         sorry("No row has a lowest and a highest number. Fill in at least one range.")
         return
     if is_source(words):
-        state.LAST_SOURCE.value[table.schema_key, "range"] = words.strip()
+        keep_source(table, words.strip())
     tables.edit(table, domain)
     st.rerun()
 
@@ -223,12 +224,12 @@ def show_lists(table: Table) -> None:
     with st.form(f"{key}_form", border=False):
         with st.container(height="content" if len(features) <= _MANY else _HEIGHT, border=False):
             answer_of = {feature.name: _ask_list(table, feature.name, key) for feature in features}
-        words = source_field(table, key, "list", label=OF_LISTS)
+        words = source_field(table, key, label=OF_LISTS)
         if not st.form_submit_button("Use these answers", type="primary"):
             return
     public, out = ([name for name, answer in answer_of.items() if answer == what] for what in (LIST, OUT))
     if public:
-        use(table, words, "list", lambda source: _with_lists(without(table, out), table, public, source))
+        use(table, words, lambda source: _with_lists(without(table, out), table, public, source))
     elif out:
         leave_out(table, out)
     else:

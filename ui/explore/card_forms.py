@@ -25,6 +25,7 @@ from ui.explore.card_parts import (
     describe,
     leave_out,
     left_out_of,
+    numbers_among,
     order_of,
     proposal_of,
     source_field,
@@ -107,6 +108,7 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
     feature = features[0] if features and features[0].kind == "numeric" and features[0].date is None else None
     confirmed = feature if feature is not None and not feature.leaks() else None
     suggested = public_range(card.columns[0])
+    reason = "" if suggested is None else suggested.reason
     low, high = (None, None) if suggested is None else (suggested.low, suggested.high)
     if confirmed is not None:
         low, high = confirmed.low, confirmed.high
@@ -127,7 +129,7 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
         chosen = _words(words, confirmed.missing_words if confirmed else often(words, counts), key)
         ignored = _signs(signs, confirmed.signs if confirmed else often_signs(signs, counts), key)
         missing = _missing(confirmed, key)
-        note = source_field(table, key, "range", _note_of(confirmed) or (suggested.reason if suggested else ""))
+        note = source_field(table, key, _note_of(confirmed) or reason)
         if not st.form_submit_button("Use this range", type="primary"):
             return
     try:
@@ -142,14 +144,24 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
     except DomainError as problem:
         sorry(problem)
         return
+    if problem_words := _no_numbers(table, card, answer):
+        sorry(problem_words)
+        return
     order = order_of(table)
     by_name = dict.fromkeys(card.columns, answer)
-    use(
-        table,
-        note,
-        "range" if suggested is None or note != suggested.reason else "",
-        lambda source: answers.with_numbers(table.domain, order, by_name, source),
-    )
+    use(table, note, lambda source: answers.with_numbers(table.domain, order, by_name, source), proposed=reason)
+
+
+def _no_numbers(table: Table, card: Card, answer: NumberAnswer) -> str:
+    """Return a sentence if most known cells of a column are no numbers, so that they would all count as missing."""
+    for name in card.columns:
+        share, example = numbers_among(table, name, answer.signs)
+        if share < 1 / 2:
+            return (
+                f"Most cells of {name!r} are no numbers, such as {example!r}, and would count as missing. Remove the "
+                "unit in the file, or leave the column out."
+            )
+    return ""
 
 
 def _words(words: Sequence[str], start: Sequence[str], key: str) -> list[str]:
@@ -221,7 +233,7 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
         kept = _rare_values(counts, unusual, key)
         merged = _merged(spellings, counts, key, are_confirmed=confirmed is not None)
         missing = _missing(confirmed, key)
-        note = source_field(table, key, "list", _note_of(confirmed), from_last=not may_be_remarks(values))
+        note = source_field(table, key, _note_of(confirmed))
         if not st.form_submit_button("Use this list", type="primary"):
             return
     chosen = _with_rare(parsed(listed), kept)
@@ -230,7 +242,6 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
     use(
         table,
         note,
-        "list",
         lambda source: answers.with_list(
             table.domain, order, name, chosen, source, missing=rule, spellings=_pairs(merged, spellings)
         ),
@@ -281,7 +292,8 @@ def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_co
         ),
         accept_new_options=True,
         placeholder="None",
-        help="Choose only spellings that may stand in the public schema. Other spellings count as missing cells.",
+        help="Choose only spellings that may stand in the public schema. Other spellings count as missing cells. "
+        "Spellings that few rows have are not chosen at first, because they may reveal a person.",
     )
 
 
@@ -316,9 +328,7 @@ def _dates(table: Table, name: str, features: Sequence[Feature], proposal: Colum
                 (right, "Last possible date", state.CARD_LAST),
             )
         ]
-        note = source_field(
-            table, key, "dates", next((feature.source_note for feature in features if not feature.leaks()), "")
-        )
+        note = source_field(table, key, next((feature.source_note for feature in features if not feature.leaks()), ""))
         if not st.form_submit_button("Use these dates", type="primary"):
             return
     first, last = (end.isoformat() if isinstance(end, date) else "" for end in ends)
@@ -326,7 +336,6 @@ def _dates(table: Table, name: str, features: Sequence[Feature], proposal: Colum
     use(
         table,
         note,
-        "dates",
         lambda source: answers.with_dates(
             table.domain,
             order,
@@ -370,7 +379,7 @@ def label_and_file(table: Table) -> None:
         st.markdown(f"**The file.**\n{_about_file(table)}")
         before = domain.classes_note if confirmed else ""
         columns_note = domain.columns_note if domain.columns_source == "asserted" else ""
-        note = source_field(table, key, "file", before if not is_open else columns_note)
+        note = source_field(table, key, before if not is_open else columns_note)
         if not st.form_submit_button("Confirm that this is public", type="primary"):
             return
     chosen = _with_rare(parsed(listed), kept)
@@ -383,7 +392,7 @@ def label_and_file(table: Table) -> None:
         parts = ["reading"] * bool(domain.reading) + ["columns"] * bool(domain.columns_source)
         return answers.with_table_parts(answered, parts, source)
 
-    use(table, note, "file", answer)
+    use(table, note, answer)
 
 
 def _about_file(table: Table) -> str:

@@ -7,21 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+import pyarrow as pa
 import streamlit as st
 
 from dpforest.tables.column_kinds import ColumnProposal
+from dpforest.tables.csv_columns import numbers_one_by_one
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import plural
+from dpforest.tables.reading_rules import without_sign
 from ui import state
 from ui.explore import card_answers as answers
 from ui.explore.cards import propose, values_of
 from ui.shared import cache, tables
+from ui.shared.controls import known
 from ui.shared.page import sorry
 from ui.shared.sources import EXAMPLE, QUESTION, check_source
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 _EXAMPLES = 3
+_EARLIER = 4  # largest number of earlier sources that a card offers
 
 
 def proposal_of(table: Table, column: str) -> ColumnProposal:
@@ -40,6 +46,21 @@ def counted_values(table: Table, column: str) -> dict[str, int]:
     if column not in kept:
         kept[column] = dict(values_of(table.csv.table[column]))
     return kept[column]
+
+
+def numbers_among(table: Table, column: str, signs: Sequence[str]) -> tuple[float, str]:
+    """Return the share of numbers among the known cells of a private column, and the most frequent other cell."""
+    assert table.csv is not None
+    if table.csv.table[column].dtype.kind in "if":
+        return 1.0, ""
+    counts = counted_values(table, column)
+    texts = [without_sign(cell, tuple(signs)) or cell for cell in counts]
+    decimal = table.csv.reading.decimal_of(column)
+    is_number = numbers_one_by_one(pa.chunked_array([pa.array(texts, pa.string())]), decimal)[0].notna().to_numpy()
+    rows = np.array(list(counts.values()))
+    others = [cell for cell, ok in zip(counts, is_number, strict=True) if not ok]
+    share = float(rows[is_number].sum() / max(rows.sum(), 1)) if len(rows) else 1.0
+    return share, max(others, key=lambda cell: counts[cell], default="")
 
 
 def order_of(table: Table) -> list[str]:
@@ -75,31 +96,38 @@ def describe(table: Table, column: str, proposal: ColumnProposal) -> None:
     st.caption(f"Cells such as {examples}. {plain(proposal.reason, 400)}{missing if proposal.n_missing else ''}")
 
 
-def source_field(
-    table: Table, key: str, topic: str, proposed: str = "", label: str = QUESTION, *, from_last: bool = True
-) -> str:
-    """Ask how everybody knows a public fact, such as a range.
+def source_field(table: Table, key: str, proposed: str = "", label: str = QUESTION) -> str:
+    """Ask how everybody knows a public fact, such as a range, and return the source.
 
-    The field starts with `proposed`, or with the user's last words about this table: those about the same topic, if
-    there are any.
-
-    Parameters
-    ----------
-    topic : {"range", "list", "dates", "file"}
-        What the source is about.
-    from_last : bool
-        Whether the field may start with the user's last words.
+    The field starts with `proposed`. It never starts with the source of another card, which may not fit this one. The
+    user can choose such a source below the field instead.
     """
-    kept = {of: words for (key, of), words in state.LAST_SOURCE.value.items() if key == table.schema_key}
-    last = kept.get(topic) or next(reversed(kept.values()), "") if from_last else ""
-    return st.text_input(
+    typed = st.text_input(
         label,
-        proposed or last,
+        proposed,
         key=state.SOURCE(key),
         placeholder=f"For example: {EXAMPLE}",
-        help="At least three words, or two and a number. The certificate quotes them. The field starts with your last "
-        "words: change them if another source fits better.",
+        help="At least three words, or two and a number: a form, a rule, or a web page. The certificate quotes them.",
     )
+    earlier = [words for words in state.SOURCES.value.get(table.schema_key, ()) if words != proposed]
+    if not earlier:
+        return typed
+    options = earlier[-_EARLIER:]
+    known(state.EARLIER_SOURCE(key), options)
+    chosen = st.pills(
+        "Or choose an earlier source, if it is the source of this, too",
+        options,
+        key=state.EARLIER_SOURCE(key),
+        format_func=lambda words: plain(words, 60),
+    )
+    return typed if typed.strip() or not chosen else chosen
+
+
+def keep_source(table: Table, words: str) -> None:
+    """Keep a source, so that later cards of this table can offer it."""
+    kept = state.SOURCES.value.setdefault(table.schema_key, [])
+    if words not in kept:
+        kept.append(words)
 
 
 def without(table: Table, columns: Sequence[str]) -> Domain:
@@ -121,10 +149,10 @@ def leave_out(table: Table, columns: Sequence[str]) -> None:
     st.rerun()
 
 
-def use(table: Table, words: str, topic: str, answer: Callable[[str], Domain]) -> None:
+def use(table: Table, words: str, answer: Callable[[str], Domain], *, proposed: str = "") -> None:
     """Apply an answer with these words as its source, or show why it cannot be used.
 
-    `topic` is as in `source_field`. If it is empty, the words are not proposed for later answers.
+    Later cards offer these words again, unless the app proposed them.
     """
     try:
         check_source(words, "this")
@@ -132,7 +160,7 @@ def use(table: Table, words: str, topic: str, answer: Callable[[str], Domain]) -
     except DomainError as problem:
         sorry(problem)
         return
-    if topic:
-        state.LAST_SOURCE.value[table.schema_key, topic] = words.strip()
+    if words != proposed:
+        keep_source(table, words.strip())
     tables.edit(table, domain)
     st.rerun()

@@ -77,7 +77,7 @@ class Panel:
         self._name = shown if shown in MEASURES else "accuracy"
         self.measure = MEASURES[self._name]
         self._drawn, self._redrawn = self._figure(result), 0
-        with st.expander("The curve as a figure, with this forest without noise and the ε of known releases"):
+        with st.expander("The curve as a chart, with the same forest without noise and with ε of known releases"):
             self._place = st.empty()
             chart(self._drawn, self._alt(result), self._place, title=_TITLE, key="curve_0")
         with st.container(
@@ -229,7 +229,7 @@ def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0
     return (
         f"These are simulated; nothing is released. Releasing {here} at ε = {epsilon_text(budget.epsilon(delta))} "
         "would cost ε = "
-        f"{sum_text(each.epsilon(delta))}{at}, all {repeats * points} of the curve ε = "
+        f"{sum_text(each.epsilon(delta))}{at}, and all {repeats * points} of the curve would cost ε = "
         f"{sum_text(all_of_them.epsilon(delta))}{at} ({ledger.neighbors}); no ε covers the lines without noise.{adds}"
     )
 

@@ -58,7 +58,7 @@ def show(choice: Choice, simulated: Releases | None = None) -> None:
     classes = _classes(table)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button(
-            "Apply my changes", type="primary", key="use_domain", help="Read the rows against the domain as edited."
+            "Apply my changes", type="primary", key="use_domain", help="Read the rows with your ranges and lists."
         ):
             _apply(table, edited, classes)
         if tables.is_edited(table):
@@ -97,7 +97,8 @@ def _leaks(table: Table) -> None:
         )
     else:
         st.success(
-            "All of this has a source: it is documented, or asserted by you. So nothing here prevents a certificate.",
+            "All of this has a source: a document, or your word. The app does not check it. Nothing here prevents a "
+            "certificate.",
             icon=":material/check:",
         )
 
@@ -174,7 +175,7 @@ def _classes(table: Table) -> tuple[str, str]:
         help=HELP,
     )
     note = right.text_input(
-        "How everybody knows the classes",
+        "Why the classes are public",
         domain.classes_note if domain.classes_source != "data" else "",
         key=state.CLASSES_NOTE(key),
         placeholder=confirm.READ,

@@ -7,7 +7,6 @@ from typing import Final
 import streamlit as st
 
 from dpforest.tables.features import plural
-from dpforest.tables.public_ranges import public_range
 from ui import state
 from ui.explore import bulk_cards, card_forms, cards
 from ui.explore.cards import LISTS, NUMBERS, OPEN, TABLE, UNUSED, Card, open_parts_of_table
@@ -37,7 +36,8 @@ def show(table: Table, *, pending: bool) -> None:
         "know without your rows. The certificate quotes the source that you write.",
     )
     st.progress((n_columns - n_open) / n_columns)
-    st.markdown(_progress(n_columns, n_open, is_open))
+    n_out = sum(len(card.columns) for card in every if card.state == UNUSED)
+    st.markdown(_progress(n_columns, n_open, n_out, is_open))
     chosen = _choose(table, every, is_open)
     if chosen is None:
         return
@@ -63,11 +63,12 @@ def _open_ids(table: Table, every: list[Card]) -> list[str]:
     return [*ids, *([TABLE] if open_parts_of_table(table.domain) else [])]
 
 
-def _progress(n_columns: int, n_open: int, is_open: list[str]) -> str:
+def _progress(n_columns: int, n_open: int, n_out: int, is_open: list[str]) -> str:
     if not is_open:
+        out = f" ({n_out:,} left out)" if n_out else ""
         return (
-            f"**All {plural(n_columns, 'column')} are ready**, and so are the label and the file. Next: choose a "
-            "forest and ε above, and then press **Release this forest**."
+            f"**All {plural(n_columns, 'column')} are ready**{out}, and so are the label and the file. Next: choose a "
+            "forest and ε above, and then press **Release this forest** in the sidebar."
         )
     n = n_columns - n_open
     more = " Also open: the label and the file." if TABLE in is_open else ""
@@ -99,8 +100,7 @@ def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
         titles[id] = f"{name}{size}{mark}"
     titles[TABLE] += "" if TABLE in is_open else " (ready)"
     put_off = state.SKIPPED.value.get(table.schema_key, [])
-    has_known = any(public_range(name) for name in bulk_cards.numbers(table))
-    first = [*(id for id in bulk if id == LISTS or has_known), *is_open]
+    first = [*bulk, *is_open]
     start = next((id for id in first if id not in put_off), next(iter(first), None))
     key = state.COLUMN_GROUP(f"card_{tables.fingerprint(table.domain)[:12]}_{len(put_off)}")
     known(key, options)

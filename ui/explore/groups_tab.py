@@ -52,9 +52,9 @@ class GroupsTab:
         counted = self._measured.counted
         st.caption(
             f"The number after the name of a group counts its held-out {counted} for this rate. Groups with fewer than "
-            f"{MIN_PERSONS} held-out {counted} are pooled. With a confidence of 95\u00a0%, all intervals of a rate are "
-            f"right together. They account for the choice of held-out {counted} and for differences between releases. "
-            f"They appear after {MIN_RELEASES} simulated releases."
+            f"{MIN_PERSONS} held-out {counted} are pooled. With a confidence of 95\u00a0%, all intervals of a rate "
+            f"hold at once. They account for the choice of held-out {counted} and for differences between releases. "
+            f"Intervals appear after {MIN_RELEASES} simulated releases."
             + (f" Positive is “{plain(self._measured.positive, 20)}”, the rarer class." if two else "")
         )
         self.refine(result)
@@ -117,8 +117,8 @@ class GroupsTab:
             return f"Fewer than two groups have {MIN_PERSONS} held-out {counted} for this rate, so no gap is shown."
         interval = "" if math.isnan(low) else f" (interval: {_points(low)} to {_points(high)})"
         return (
-            f"At ε = {self._epsilon:g} the gap in {plain(self._name, 40)} is {_points(gap)} percentage "
-            f"points{interval}, between the group with the highest rate and the group with the lowest."
+            f"At ε = {self._epsilon:g}, the groups with the highest and the lowest {plain(self._name, 40)} differ by "
+            f"{_points(gap)} percentage points{interval}."
         )
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from dpforest.plotting.curve import spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
-from dpforest.privacy.ledger import Ledger, unit_noun
+from dpforest.privacy.ledger import ADD_REMOVE, Ledger, unit_noun
 from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee
 from dpforest.risk.rounding import factor_up
 from dpforest.tables.features import plural
@@ -23,7 +23,7 @@ from ui.shared.sidebar import Choice
 from ui.shared.tables import counted
 from ui.shared.wording import epsilon_text, plain, share_text, unbroken, value_epsilon
 
-UNTIL: Final = " This limit holds only once the schema is public (*Data* tab)."
+NOT_PUBLIC: Final = " ε limits this only once the schema is public (*Data* tab)."
 
 
 def header(choice: Choice) -> None:
@@ -33,11 +33,19 @@ def header(choice: Choice) -> None:
     who = counted(table) if table.domain.unit else plural(len(table.frame), subject.one, subject.many)
     st.markdown(f"**{plain(table.short_title, 50)}** · {who} · {subject.question}", width="content")
     st.caption(
-        f"The smaller ε, the less sure an attacker can become whether one {subject.one} is in the table."
-        + (UNTIL if table.domain.leaks() else "")
+        f"The smaller ε (epsilon), the less sure an attacker can be {_asked(settings.neighbors, subject.one)}."
+        + (NOT_PUBLIC if table.domain.leaks() else "")
         if settings.certified
-        else "The app shows this forest as it was published. Below are its claimed ε and its true loss."
+        else "The app shows this forest as it was published. Below are its claimed ε and the loss that is proved."
     )
+
+
+_PLAIN_NAMES: Final = {"Breiman's forest": "a usual random forest"}
+
+
+def _asked(neighbors: str, one: str) -> str:
+    """Return an attacker's question about one row (or another noun), which depends on the neighbor relation."""
+    return f"whether one {one} is in the table" if neighbors == ADD_REMOVE else f"which of two values one {one} has"
 
 
 def is_skewed(level: Baselines) -> bool:
@@ -79,8 +87,8 @@ class Figures:
                 "Accuracy",
                 percent(float(accuracy.mean())),
                 _spread(accuracy) + guessing + _balanced(balanced, shown),
-                "Share of held-out rows whose label the forest predicts correctly. Each simulated release redraws "
-                "trees, noise, and which row goes to which tree; ± is the standard deviation over releases.",
+                "Share of held-out rows that the forest gets right. A release is a forest made public; each simulated "
+                "one redraws trees, noise, and which row goes to which tree. ± is the standard deviation.",
             ),
             self._without_privacy(result, shown),
             (
@@ -89,7 +97,7 @@ class Figures:
                 "guessing, with no forest at all" + _balanced(1 / floor["classes"], shown),
                 "Share of held-out rows that are right if the guess is always the most frequent class."
                 + (
-                    " It is high because one class is frequent; balanced accuracy counts every class alike."
+                    " It is high because one class is frequent; balanced accuracy is the mean over classes."
                     if shown
                     else ""
                 ),
@@ -113,7 +121,7 @@ class Figures:
         best, balanced = (ceiling_of(result, [self._level], measure) for measure in ("accuracy", "balanced_accuracy"))
         if best is None:
             return "Without privacy", "…", f"still being fitted; {forest}", help
-        name, value = THIS_FOREST if best.is_forest else best.name, best.value
+        name, value = THIS_FOREST if best.is_forest else _PLAIN_NAMES.get(best.name, best.name), best.value
         is_this = name == THIS_FOREST
         note = f"best of those tried: {name}{' without noise' if is_this else ''}"
         note += _balanced(balanced.value if balanced else 0.0, shown)
@@ -133,7 +141,7 @@ def _balanced(values: np.ndarray | float, shown: bool) -> str:
 def _broken(certificate: Certificate) -> tuple[str, str, str, str | None]:
     claimed = epsilon_text(certificate.epsilon)
     note = "no finite bound is known on what the forest may reveal about a row"
-    return f"True loss, where ε = {claimed} is claimed", ":red[∞]", note, None
+    return f"Bound on the loss, where ε = {claimed} is claimed", ":red[∞]", note, None
 
 
 def _meaning(choice: Choice, certificate: Certificate, ledger: Ledger) -> tuple[str, str, str, str | None]:
@@ -141,25 +149,34 @@ def _meaning(choice: Choice, certificate: Certificate, ledger: Ledger) -> tuple[
     promise = would_promise(certificate, ledger)
     return (
         f"What ε = {settings.epsilon:g}{at_delta(certificate.delta)} {'means' if holds else 'would mean'}",
-        f"{success_share(promise, promise.questions[0])} of 100",
+        _most(success_share(promise, promise.questions[0])),
         _guesses(promise, holds=holds),
         _belief(promise),
     )
+
+
+def _most(share: str) -> str:
+    """Return an upper bound on how many of 100 guesses are right.
+
+    >>> _most("69.7"), _most("practically all")
+    ('≤ 69.7 of 100', 'practically all of 100')
+    """
+    return f"{'≤ ' if share[:1].isdigit() else ''}{share} of 100"
 
 
 def _guesses(promise: Guarantee, *, holds: bool) -> str:
     """Describe the figure's number: how many of 100 guesses of an attacker are right.
 
     >>> _guesses(Guarantee(1.0), holds=True)
-    'guesses whether a row is in the table are right, at most (a coin: 50). Between two values of a row: 81.7.'
+    'guesses at whether a row is in the table are right (a coin: 50). At which of two values it has: ≤ 81.7.'
     """
     noun = unit_noun(promise.unit)
-    asked, of_value = f"between two values of a {noun} in the table", ""
+    asked, of_value = f"at which of two values a {noun} in the table has", ""
     if MEMBERSHIP in promise.questions:
-        asked = f"whether a {noun} is in the table"
-        of_value = f" Between two values of a {noun}: {success_share(promise, VALUE)}."
+        asked = f"at whether a {noun} is in the table"
+        of_value = f" At which of two values it has: {_most(success_share(promise, VALUE)).removesuffix(' of 100')}."
     not_yet = "" if holds else "Not promised until the schema is public: "
-    return f"{not_yet}guesses {asked} are right, at most (a coin: 50).{of_value}"
+    return f"{not_yet}guesses {asked} are right (a coin: 50).{of_value}"
 
 
 def _belief(promise: Guarantee) -> str | None:
@@ -168,8 +185,8 @@ def _belief(promise: Guarantee) -> str | None:
     Return None if δ > 0, because rare releases may then change a belief without limit.
 
     >>> print(_belief(Guarantee(1.0)).partition(" Differential")[0])
-    An attacker who was 50 % sure that a row is in the table can become at most 73.2 % sure. Between two values of a \
-row, the bound is 88.1 %.
+    The number on the card is a mean over releases. After any one release, an attacker who was 50 % sure that a row is \
+in the table can become at most 73.2 % sure. Between two values of a row, the bound is 88.1 %.
     """
     if promise.delta:
         return None
@@ -182,9 +199,11 @@ row, the bound is 88.1 %.
         sure_of_value = f" Between two values of a {noun}, the bound is {share_text(of_value)}."
         member = f"a {noun} is in the table by at most {_factor(epsilon)}, and the odds that "
     return (
-        f"An attacker who was 50 % sure {asked} can become at most {sure} sure.{sure_of_value} Differential privacy "
-        "bounds how much odds can change: whatever an attacker believed before, the release multiplies the odds that "
-        f"{member}a {noun} in the table has one value rather than another by at most {factor}."
+        "The number on the card is a mean over releases. After any one release, an attacker who was 50 % sure "
+        f"{asked} can become at most {sure} sure.{sure_of_value} Differential privacy bounds how much odds can "
+        f"change: the release multiplies or divides the odds that {member}a {noun} in the table has one value rather "
+        f"than another by at most {factor}. This holds if an attacker's beliefs about other {noun}s do not depend on "
+        "this one."
     )
 
 

@@ -68,8 +68,8 @@ def show(choice: Choice, view: ForestView) -> None:
         )
     else:
         st.markdown(
-            f"At {epsilon} the noise turns the label of a leaf into another one, on average, in this share of "
-            f"releases:\n{_both_rates(mean, relabeled, int(full.sum()), counted)}"
+            f"At {epsilon}, noise changes the label of a leaf in this share of releases, on "
+            f"average:\n{_both_rates(mean, relabeled, int(full.sum()), counted)}"
         )
     if n_empty := int((~full).sum()):
         st.markdown(empty_words(n_empty, len(full), "number" if view.added is not None else "label"))
@@ -113,17 +113,17 @@ def show(choice: Choice, view: ForestView) -> None:
             "flips (simulated)": st.column_config.NumberColumn(
                 format="percent", help=f"Share of {N_DRAWS} redraws of the noise in which the label flips."
             ),
-            "gap": st.column_config.NumberColumn(help=tip("lead")),
+            "lead": st.column_config.NumberColumn(help=tip("lead")),
             "path": st.column_config.TextColumn(width="large"),
         },
-        alt=f"Leaves with their {'persons and ' * (counted == 'persons')}rows, gap, labels, and flip rate.",
+        alt=f"Leaves with their {'persons and ' * (counted == 'persons')}rows, lead, labels, and flip rate.",
     )
     st.caption(
         f"{len(shown):,} of {len(leaves):,} leaves, sorted by flip rate times number of {counted}, the largest first. "
         f"“flips (simulated)” comes from {N_DRAWS} redraws and should lie near the closed form."
     )
     st.download_button(
-        "Download all leaves of this selection (stays with the curator)",
+        "Download all leaves of this selection (do not share)",
         data=lambda: as_csv(leaf_table(view, leaves)),
         file_name="CURATOR_ONLY_leaves.csv",
         mime="text/csv",
@@ -134,8 +134,8 @@ def show(choice: Choice, view: ForestView) -> None:
 def _both_rates(per_one: float, per_leaf: float, n_full: int, counted: str) -> str:
     """State and explain two mean flip rates: over leaves, and over rows (or over persons, given a unit of privacy)."""
     return (
-        f"- Per {counted.removesuffix('s')}: **{flip_percent(per_one)}**. Each leaf counts by its {counted}, and a "
-        f"change between classes that tie for the most {counted} does not count.\n"
+        f"- Per {counted.removesuffix('s')}: **{flip_percent(per_one)}**. A leaf counts once for each "
+        f"{counted.removesuffix('s')} in it. A change between classes that tie for first place does not count.\n"
         f"- Per leaf: **{flip_percent(per_leaf)}**. Each of the {n_full:,} leaves with rows counts once, so small "
         "leaves, whose labels flip most, count as much as large ones. A change between tied classes "
         "counts, too, as in figure 8 of Fletcher and Islam."
@@ -182,7 +182,7 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
         for k in range(len(classes)) if len(classes) > 2 else (1,):
             table[f"adds to the score of {classes[k]}"] = view.added.leaf_scores[leaves, k]
     else:
-        table["gap"] = view.gap[leaves].round(3)
+        table["lead"] = view.gap[leaves].round(3)
     for k, name in enumerate(classes):
         table[f"{view.counted} with label {name}"] = view.counts[leaves, k].round(3)
     if len(np.unique(tree_of)) == 1 and len(leaves):

@@ -46,7 +46,7 @@ def downloads(table: Table) -> None:
         f"{mark}codebook.csv",
         "text/csv",
         on_click="ignore",
-        help="A line for each column, to be completed in a spreadsheet and loaded again above.",
+        help="One line for each column. Fill it in with a spreadsheet, then load it above.",
     )
 
 

@@ -48,7 +48,7 @@ def show() -> None:
     messages = st.container()
     with header:
         top = st.container(width="stretch")
-        with st.popover("Exact values", width="content", help="Type ε, depth, trees and α, or return to the rule."):
+        with st.popover("Exact values", width="content", help="Type exact ε, depth, trees and α, or use the defaults."):
             epsilon, shape = choose_epsilon(messages=messages), st.container()
     choice = sidebar.choose(epsilon, shape)
     if choice is None:

@@ -96,8 +96,8 @@ def show(table: Table) -> None:
         )
     total = int(cells["cells"].sum())
     st.markdown(
-        f"{plural(total, 'cell')} of {n * table.domain.n_features:,} {'is' if total == 1 else 'are'} missing, not "
-        "listed or beyond the bounds, and read by the public rule:"
+        f"{total:,} of {plural(n * table.domain.n_features, 'cell')} {'is' if total == 1 else 'are'} missing, not "
+        f"listed or beyond the bounds. The public rule replaces {'it' if total == 1 else 'them'}:"
     )
     figures.table(
         cells,

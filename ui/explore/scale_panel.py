@@ -25,9 +25,9 @@ def show(choice: Choice, view: ForestView) -> None:
     titled(
         "Where the rows lie on the public scale",
         "Curator only",
-        help="Cells are equally wide on the public scale, half of which is linear and half logarithmic; ticks are "
-        "values. Without more knowledge a forest draws its questions as if all cells held as many rows. A released "
-        "scale shows, with noise, which cells hold more rows, and the forest asks there.",
+        help="Intervals are equally wide on the public scale, half linear and half logarithmic; ticks are values. "
+        "Unless it asks the rows, a forest draws its questions as if all intervals held equally many rows. A released "
+        "scale shows, with noise, which intervals hold more rows, and the forest asks there.",
     )
     names = [feature.name for feature in numeric]
     known(state.SCALE_OF, names)
@@ -52,12 +52,12 @@ def _sentence(choice: Choice, view: ForestView, n_numeric: int) -> str:
         return (
             f"No ε is spent on where the rows lie: at ε = {epsilon:g} and with this number of rows, the share of ε for "
             f"each of {plural(n_numeric, 'numeric column')} would be too small for the noise. So questions are "
-            "drawn as if all cells held equally many rows."
+            "drawn as if all intervals held equally many rows."
         )
     kind = FORESTS[choice.settings.kind]
     is_mixed = kind.chooses_questions and kind.estimator.scale_rule.public_weight
     mixed = "; three tenths of it are the public scale, because rare values may matter" if is_mixed else ""
     return (
-        f"The line is one simulated release at ε = {epsilon:g}{mixed}. Another release draws other noise. The "
-        "Budget tab states its cost."
+        f"The line is the scale of one simulated release at ε = {epsilon:g}{mixed}. Another release draws other noise. "
+        "The Budget tab states the scale’s cost."
     )

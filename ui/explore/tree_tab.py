@@ -105,8 +105,8 @@ def _questions(
         )
     _answers(structure, view, nodes, root)
     st.caption(
-        f"The bar shows the classes of the {view.counted} in a node. A larger dot means more of them; its color is "
-        "the rate at which labels flip. Click a node to read on from there."
+        f"The bar shows the classes of the {view.counted} in a node. A larger dot means more {view.counted}; its "
+        "color is the rate at which labels flip. Click a node to start there."
     )
     if nodes.probability is not None:
         st.caption(
@@ -171,8 +171,7 @@ def _drawn_how(choice: Choice, view: ForestView) -> str:
         return "Each question was drawn too, the likelier the better it separates the classes, and paid for out of ε. "
     if view.scale is not None:
         return (
-            "These questions were drawn at random. The rows had a say only in where numbers are cut, through the noisy "
-            "scale. "
+            "These questions were drawn at random. Rows affect only where numbers are cut, through noisy histograms. "
         )
     return "These questions were drawn at random, without a look at the rows; so they tell nothing and cost no ε. "
 
@@ -182,12 +181,12 @@ def _flipped(nodes: NodeTable) -> str:
     at = nodes.trees.leaf_nodes
     full = int(np.isfinite(nodes.flip[at]).sum())
     if not full:
-        return "No leaf of it has rows: all its labels are pure noise."
+        return "No leaf of this tree has rows: all labels are pure noise."
     drawn, turned = state.NOISE_DRAWN.value, int(nodes.turned[at].sum())
     this = f"In draw {drawn + 1} of the noise" if drawn else "In this release"
     return (
-        f"{this} {turned:,} of its {plural(full, 'leaf', 'leaves')} with rows {'has' if turned == 1 else 'have'} "
-        f"flipped; {np.nansum(nodes.flip[at]):,.1f} would be expected."
+        f"{this} noise changed {plural(turned, 'label')} of the tree's {plural(full, 'leaf', 'leaves')} with rows; the "
+        f"mean is {np.nansum(nodes.flip[at]):,.1f}."
     )
 
 
@@ -328,5 +327,5 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
         on_change=go,
         format_func=named,
         placeholder=f"Choose one of {plural(len(options), 'question')}",
-        help=f"Those that most {view.counted} come to.",
+        help=f"Questions that most {view.counted} reach.",
     )

@@ -148,7 +148,9 @@ def _about_persons(table: Table) -> None:
     identifiers = table.frame[unit]
     most, missing = most_rows(identifiers), int(identifiers.isna().sum())
     left_out = f" {plural(missing, 'row')} without an identifier {'is' if missing == 1 else 'are'} left out."
-    st.markdown(f"**{tables.counted(table)}.** Each person counts once.{left_out if missing else ''}")
+    st.markdown(
+        f"**{tables.counted(table)}.** Each person has the same weight, however many rows.{left_out if missing else ''}"
+    )
     if most > 1:
         st.caption(
             f"ε protects all rows of a person together, up to {most:,} here. Do not share this number: it comes from "

@@ -59,7 +59,7 @@ class SweepResult:
         if most > repeats:
             releases = f"{repeats} to {plural(most, 'simulated release')}"
         if self.folds == 1:
-            return f"{releases} on one split"
+            return f"{releases} on one held-out set"
         if self.n < self.folds:
             return f"one simulated release on each of {plural(self.n, 'split')}"
         rest = f", the last on {self.n % self.folds} only" if self.n % self.folds else ""

@@ -58,7 +58,7 @@ PANELS: dict[str, Theorem] = {
 HEAD = (
     "A theorem may be true and still too weak to choose settings by. Dots are measurements: their distance from the "
     "curve shows how weak the theorem is. Some theorems are exact, and some contradict what a paper prints. "
-    "On this page ε is for one row, also if the table names a column of identifiers."
+    "On this page ε is for one row, even if a column identifies persons."
 )
 
 

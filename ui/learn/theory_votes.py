@@ -87,10 +87,13 @@ def votes() -> Shown:
             when = f"The bound says something from {first:,} trees on."
         why = f"{why}. {when} {truth}"
     averaged = average_bound(e, slack_of(k, rows, confidence))
-    known = f"Theorem 5.3, which needs to know how many trees are right about each row, gives {at_most(better)}. "
+    known = (
+        "Theorem 5.4 gives the bound above. Theorem 5.3, which needs to know how many trees are right about each row, "
+        f"gives {at_most(better)}. "
+    )
     note = (
-        f"A tree of depth {measures['depth']} is wrong about {share(e)} of {rows:,} rows of {name}. "
-        f"{known if math.isfinite(better) else ''}If trees’ shares are averaged instead, 5.4 gives "
+        f"A tree of depth {measures['depth']} gets {share(e)} of the {rows:,} rows of {name} wrong. "
+        f"{known if math.isfinite(better) else ''}For averaged shares instead of a vote, 5.4 gives "
         f"{at_most(averaged)}. These figures are without privacy, and on the rows that the trees were trained on."
     )
     alt = (

@@ -35,7 +35,7 @@ def _show(book: Book) -> None:
     list_of_projects.show(book)
     populations = book.populations()
     st.divider()
-    titled("Releases booked on this computer", None)
+    titled("Booked releases", None)
     if not populations:
         st.caption(
             "None yet. A release from an uploaded table is booked here before its noise is drawn, so that the sum "
@@ -116,7 +116,7 @@ def _delete(book: Book, populations: Sequence[Population]) -> None:
     name = st.text_input(
         "To delete a group with all of its bookings, type its name",
         key=state.DELETED_POPULATION,
-        help="This deletes no released file. Later totals will not include the cost of these releases.",
+        help="What was released stays known, but later totals will not include its cost.",
     )
     if st.button("Delete", disabled=name not in {each.name for each in populations}, key="delete_population"):
         book.delete_population(name)

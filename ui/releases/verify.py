@@ -43,7 +43,8 @@ def show() -> None:
 def _describe(record: ReleaseRecord) -> None:
     approver = f" Approver: {plain(record.approver, 80)}." if record.approver else ""
     st.markdown(
-        f"**{plain(record.title, 80)}**, booked on {record.time[:10]}. Purpose: {plain(record.purpose, 300)}. Owner: "
-        f"{plain(record.owner, 80)}.{approver} Privacy cost: ε = {sum_text(record.epsilon)}{at_delta(record.delta)} "
-        f"for one {record.unit}. People: {plain(record.population, 80)}."
+        f"**{plain(record.title, 80)}**, booked on {record.time[:10]}. Purpose: {plain(record.purpose, 300)}. "
+        f"Responsible: {plain(record.owner, 80)}.{approver} Privacy cost: ε = "
+        f"{sum_text(record.epsilon)}{at_delta(record.delta)} for one {record.unit}. People: "
+        f"{plain(record.population, 80)}."
     )

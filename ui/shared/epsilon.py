@@ -42,10 +42,11 @@ OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for kno
 
 
 _HELP: Final = (
-    "How much the release may reveal about any one row; with a column of identifiers, about any one person. Whatever "
-    "an attacker believed, a certified release with δ = 0 multiplies or divides the odds that this row or person is in "
-    "the table by at most e^ε (2.72 at ε = 1). For the odds of its value, the factor is at most e^(2ε) (with "
-    "replace-one, e^ε). With δ > 0, rare releases may exceed these bounds."
+    "How much the release may reveal about any one row; with a column of identifiers, about any one person. A "
+    "certified release with δ = 0 multiplies or divides the odds that this row or person is in the table by at most "
+    "e^ε (2.72 at ε = 1). This holds if an attacker's beliefs about others do not depend on this row or person. For "
+    "the odds of its value, the factor is at most e^(2ε) (with replace-one, e^ε). With δ > 0, rare releases may "
+    "exceed these bounds."
 )
 
 
@@ -112,7 +113,7 @@ def choose_epsilon(
                 max_chars=12,
             )
         if others:
-            with st.popover("Others’ ε", width="content"):
+            with st.popover("ε in use", width="content"):
                 _others()
     below = messages or st.container()
     if other := state.ASKED(key).value:

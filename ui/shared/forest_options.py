@@ -59,9 +59,9 @@ ALLOW_DELTA = Option(
     state.DELTA,
     "delta",
     "Allow δ = 10⁻⁶",
-    "δ = 0: any result is at most e^ε times as likely on one of two neighboring tables as on the other. With "
-    "δ = 10⁻⁶ its probability may exceed this bound by 10⁻⁶ (one in a million). In return, the forest mostly needs far "
-    "less noise.",
+    "δ = 0: if two tables differ in one row (or person), any result is at most e^ε times as likely on one as on the "
+    "other. With δ = 10⁻⁶ its probability may exceed this bound by 10⁻⁶ (one in a million). In return, the forest "
+    "mostly needs far less noise.",
     {"certified": {"off": 0.0, "on": DELTA}, "as_published": {}},
     switch=True,
 )
@@ -115,7 +115,7 @@ LABEL_ROWS = Option(
     state.ROWS,
     "partition",
     "Rows and trees",
-    "Each row in one tree lets every tree spend all of ε.",
+    "With each row in one tree, each tree has all of ε.",
     {
         "certified": {"each row in one tree": "independent", "all rows in every tree": "shared"},
         "as_published": {"equal blocks of rows": "blocks", "all rows in every tree": "shared"},

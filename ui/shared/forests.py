@@ -105,7 +105,7 @@ FORESTS = {
     ),
     "majority labels": ForestKind(
         "Majority labels (Fletcher & Islam)",
-        "Each leaf publishes one label and nothing else; the trees vote.",
+        "Each leaf publishes one label, and the trees vote.",
         dpforest.MajorityLabelForestClassifier,
         (controls.LEAF, controls.LABEL_ROWS),
         published_depth="As published: computed from the numbers of attributes, as in the program behind Fletcher and "

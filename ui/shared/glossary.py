@@ -70,7 +70,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "P(choice) in proportion to e^(ε · score / (2 · sensitivity)).",
     ),
     "smooth sensitivity": Entry(
-        "How much one row can change a result near this very table.",
+        "How much one row can change a result, at most, for this table and those near it.",
         "The largest local sensitivity over all tables, each weighed by e^(−β · distance).",
     ),
     "sensitivity": Entry(
@@ -128,23 +128,23 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "Guarantee, assumptions and mechanism, in the forest's file.",
     ),
     "ledger": Entry(
-        "The receipt: everything that was asked of the rows, and its price.",
-        "Every access to the rows, in exact fractions.",
+        "The receipt: every question to the rows that was answered with noise, and its price.",
+        "Each cost is an exact fraction.",
     ),
     "certified": Entry(
-        "It keeps its ε: proved, tested and attacked.",
-        "Every access is charged to the ledger, which adds up to ε at most.",
+        "Proved to keep its ε; tests and attacks find no error.",
+        "Every noisy answer is charged to the ledger, which adds up to ε at most.",
     ),
     "as published": Entry(
         "What a paper printed. Some break their promise; the Audit page states the true loss where it is known.",
         "The paper's own mechanism, with its true loss where one is known.",
     ),
     "simulated": Entry(
-        "A rehearsal for the owner of the rows. It publishes nothing.",
+        "A rehearsal for whoever holds the rows. It publishes nothing.",
         "Drawn in floating point, from a public seed, from the raw rows.",
     ),
     "release": Entry(
-        "The one forest that may be published.", "Drawn by exact samplers from the operating system's randomness."
+        "A forest that may be published.", "Drawn by exact samplers from the operating system's randomness."
     ),
     "schema": Entry(
         "The columns, bounds and categories that are public without looking at the rows.",

@@ -85,7 +85,7 @@ def what_helps(at: Headroom, best_name: str | None, *, greedy: bool, wide: Seque
         narrower += f"; nine in ten rows have {wide_names} of the public range"
     if at.learnable:
         rows_phrase = "On the same few rows" if at.is_undecided else "There is something to learn:"
-        other_forests = "random trees, which spend nearly all of ε on their leaves" if greedy else GREEDY
+        other_forests = "random trees, which spend most of ε on their leaves" if greedy else GREEDY
         return (
             f"{rows_phrase} {best_name}, without privacy, gets {percent(at.best)}. What may help: "
             f"another depth; {other_forests}; {narrower}. (To see whether it at "
@@ -135,10 +135,9 @@ def what_privacy_costs(
         )
     elif means.max() > max(means[-1], at.floor + at.noise) + POINT:
         gap = at.nonprivate - means.max()
-        nearest = "comes nearest to" if gap > 0 else "does as well as"
-        text = f"It {nearest} the same forest without noise at ε = {epsilons[means.argmax()]:g}, "
-        text += f"{points(gap)} below it, " if gap > 0 else ""
-        text += f"and falls again at larger ε: {points(at.nonprivate - means[-1])} below at {last}."
+        compared = f"{points(gap)} below" if gap > 0 else "as well as"
+        text = f"This forest does best at ε = {epsilons[means.argmax()]:g}: {compared} the same forest without noise. "
+        text += f"At {last} it is {points(at.nonprivate - means[-1])} below."
     elif at.floor + POINT < means[-1] <= at.floor + at.noise:
         text = f"Even at {last} it is not clearly better than guessing: {points(at.noise)} may be luck on so few rows."
     elif means[-1] <= at.floor + at.noise:

@@ -85,8 +85,8 @@ def ask(
     st.markdown(
         f"Spent on these people so far: {spent}. After this release: **ε = {sum_text(after.epsilon)}"
         f"{at_delta(after.delta)}** ({in_words(after.neighbors, after.unit)})"
-        f"{'' if cap is None else f', and the limit is {sum_text(cap)}'}. The release is booked on this computer "
-        "before noise is drawn, so the sum stays after you close the app."
+        f"{'' if cap is None else f', and the limit is {sum_text(cap)}'}. The app books the release before noise "
+        "is drawn, so the sum stays after you close the app."
     )
     return answer
 

@@ -54,7 +54,8 @@ def line(
     """
     forest, reason = recommendation(table, settings)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recommended"):
-        start, about = f"**Recommended** at ε = {settings.epsilon:g}{at_delta(settings.delta)} for", _about(table)
+        start = f"**A public rule recommends** at ε = {settings.epsilon:g}{at_delta(settings.delta)} for"
+        about = _about(table)
         if table.is_public:
             start += f" {about}:"
         else:
@@ -66,7 +67,7 @@ def line(
         at = at_delta(forest.delta) if forest.delta != settings.delta else ""
         may_publish = _PUBLIC if _is_public(table) else _NOT_YET.format(noun=unit_noun(table.unit))
         st.markdown(
-            f"{start} **{named}**{at}".strip(), width="content", help=f"{plain(reason)} {may_publish} {_COMPARE}"
+            f"{start} **{named}**{at}".strip(), width="content", help=f"{plain(reason, 400)} {may_publish} {_COMPARE}"
         )
         if switch is not None and not is_shown:
             st.button(button, key="to_recommended", on_click=switch, args=(forest,))

@@ -79,5 +79,5 @@ def downloads(record: ReleaseRecord, key: str) -> None:
         "application/json",
         on_click="ignore",
         key=f"record_json_{key}",
-        help="The page “Releases” checks a file against this record.",
+        help="The page “Releases” checks a file against this record. Keep it with the forest and the signed page.",
     )

@@ -156,7 +156,7 @@ def button(
         is_asked = st.button("Release this forest", type="primary", width="stretch", disabled=not certificate.certified)
         if is_asked:
             state.JUST_RELEASED.pop()
-            _dialog(choice, ledger, certificate.delta, is_useless)
+            _dialog(choice, certificate, ledger, is_useless)
         if not certificate.certified:
             st.caption(_why_not(certificate))
         return is_asked
@@ -173,12 +173,12 @@ def _why_not(certificate: Certificate) -> str:
 
 
 @st.dialog("Release this forest", width="large", on_dismiss="rerun")
-def _dialog(choice: Choice, ledger: Ledger, delta: float, is_useless: bool) -> None:
+def _dialog(choice: Choice, certificate: Certificate, ledger: Ledger, is_useless: bool) -> None:
     made = state.JUST_RELEASED.value
     if made is None:
         if is_useless:
             st.warning(USELESS, icon=":material/warning:")
-        _ask(choice, ledger, delta)
+        _ask(choice, certificate, ledger)
         return
     if made.file:
         badge("Released")
@@ -213,8 +213,9 @@ def _spent_so_far(made: Release) -> str:
     )
 
 
-def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
+def _ask(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
     """Show the cost, the people in the rows, their new total, and the button. Gaussian costs are stated as ε at δ."""
+    delta = certificate.delta
     table, cost = choice.table, Cost(ledger.loss, ledger.neighbors, ledger.unit)
     rows = tables.counted(table) if table.domain.unit else plural(tables.n_labeled(table), "row")
     epsilon = f"{epsilon_text(ledger.loss.epsilon(delta))}{at_delta(delta)}"
@@ -226,10 +227,12 @@ def _ask(choice: Choice, ledger: Ledger, delta: float) -> None:
     promise = Guarantee.of_loss(ledger.loss, cost.neighbors, delta=delta, steps=steps_of(ledger), unit=cost.unit)
     st.markdown(
         f"In words: if an attacker thinks that both answers are equally likely, then {guess_words(promise)}. The file "
-        "holds the trees with their noisy leaves, the certificate, and the "
-        "schema: names of columns, their ranges and lists, and your words about how everybody knows these. It holds "
-        "no row."
+        "holds the trees with their noisy leaves, other noisy answers such as the number of rows, the ledger, the "
+        "certificate, and the schema: names of columns, their ranges and lists, and how everybody knows these. It "
+        "holds no row."
     )
+    with st.expander("The promise rests on these conditions: with the release, you state that they hold"):
+        st.markdown("\n".join(f"- {plain(condition, 600)}" for condition in certificate.assumptions))
     if caution := caution_on_delta(delta, tables.n_persons(table), table.domain.unit):
         st.warning(caution, icon=":material/warning:")
     if not table.is_public:

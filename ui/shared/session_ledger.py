@@ -449,7 +449,7 @@ def _account() -> None:
 
 
 _BOOKED: Final = (
-    "This sum is for this session. Releases of uploaded tables are also booked on this computer, where their sum "
+    "This sum is for this session. The app also books releases of uploaded tables, where their sum "
     "survives the session: see the page “Releases”."
 )
 _OF_SESSION: Final = "The app knows of this session only. Keep a record of the sum where the data are kept."

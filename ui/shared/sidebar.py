@@ -114,7 +114,7 @@ def _upload() -> Table | None:
         file = state.ATTACHED.value = file or state.ATTACHED.value
         attached = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = "forgotten when you clear it, or with your session, some time after you close the page"
-        saved = " What you state about its columns is saved on this computer, as a project." if is_kept() else ""
+        saved = " The app saves what you state about its columns, as a project." if is_kept() else ""
         st.caption(f"{attached}Its rows stay in memory; they are {forgotten}.{saved}")
         if caution_on_space := uploads.shortage():
             st.caption(caution_on_space)
@@ -212,8 +212,8 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
         "Forest",
         list(FORESTS),
         state.FOREST,
-        "Random trees draw their questions at random and spend nearly all of ε on the leaves. Greedy trees choose good "
-        "ones and pay for choosing.",
+        "Random trees draw their questions at random and spend most of ε on the leaves. Greedy trees choose good "
+        "questions and pay for it.",
         OPENING,
     )
     forest = FORESTS[kind]
@@ -225,8 +225,8 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
         key=state.MODE,
         bind=LINKED,
         horizontal=True,
-        help="Certified: it keeps its ε; proved, tested and attacked. As published: the mechanism as a paper printed "
-        "it, whose claim about ε may not hold; the page states its true loss where it is known.",
+        help="Certified: proved to keep its ε; tests and attacks find no error. As published: as a paper printed it, "
+        "whose claim about ε may be false; the page states the true loss where it is known.",
     )
     mode = MODES.get(mode, "certified")
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
@@ -250,7 +250,7 @@ def choose_neighbors() -> str:
     """Ask for the neighbor relation (which pairs of tables a release must make hard to distinguish), and return it."""
     known(state.NEIGHBORS, NEIGHBORS)
     neighbors = st.radio(
-        "What an outsider must not notice",
+        "Which change ε covers",
         list(NEIGHBORS),
         key=state.NEIGHBORS,
         bind=LINKED,
@@ -293,10 +293,10 @@ def share(choice: Choice) -> DeltaGenerator:
         st.button(
             "Clear my data",
             on_click=clear,
-            help="Forget uploads, edits and the forests of this session. What was spent stays in the sum, without the "
-            "names of your files: forgetting a release does not take it back. The name of the column that "
+            help="Forget uploads, edits and the forests of this session. What was spent stays in this session's sum, "
+            "without the names of your files: forgetting a release does not take it back. The name of the column that "
             "identifies persons stays, because the released file states it, too."
-            f"{open_project.WHAT_STAYS if table.uploaded and is_kept() else ''}",
+            f"{open_project.WHAT_STAYS if is_kept() else ''}",
         )
     return figures_button
 

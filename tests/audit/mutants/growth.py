@@ -7,7 +7,7 @@ GROWTH = (
         name="entropy_is_at_most_log_n",
         why="The bound assumes that a row adds at most log2(n) bits to a child, but it adds up to log2(n) + 1/ln 2. "
         "So splits by entropy cost 1 + 1.44 / log2(n) times the charge if n_bound is close to the number of rows. "
-        "In total 1.14ε for 32 rows and half of ε in the splits, 1.25ε with nine tenths.",
+        "With 32 rows, the loss of a fit is 1.14ε if splits have half of ε, and 1.25ε if they have nine tenths of it.",
         module="dpforest.trees.split_scores",
         function="sensitivity",
         old="(math.log2(n_bound) + 1 / math.log(2))",
@@ -27,8 +27,8 @@ GROWTH = (
     ),
     Mutant(
         name="empty_bins_are_not_asked",
-        why="Tests on a bin without rows of the node are left out, because they divide the rows like their neighbors. "
-        "So the possible tests show which bins are empty: unbounded.",
+        why="A test is left out if its bin has no rows of the node, because another test divides the rows in the same "
+        "way. So the tests that remain show which bins are empty: unbounded.",
         module="dpforest.trees.greedy_trees",
         function="grow_tree",
         old="picks = choose(level, histogram, undecided(candidates, chosen))",
@@ -41,7 +41,8 @@ GROWTH = (
     Mutant(
         name="every_row_decides_leaves",
         why="The rows that grew a tree are also counted in its leaves, although labels were charged for the other "
-        "rows only: up to 2ε. On average over the draw of the part, ln((e^ε + e^2ε) / 2), which is 1.6ε at ε = 1. "
+        "rows only: 2ε for a row that grew the tree. A row does with probability 1/2, so the loss is "
+        "ln((e^ε + e^2ε) / 2), which is 1.6ε at ε = 1. "
         'Only with partition="independent", the default.',
         module="dpforest.models.greedy.count_trees",
         function="share_out",
@@ -51,12 +52,12 @@ GROWTH = (
     ),
     Mutant(
         name="carried_from_true_leaves",
-        why="α of the next tree's levels follows from the true leaves of the tree before instead of the noisy ones: a "
-        "first error among m rows of the rarer class moves it from 0 to 1/m, and every split of a level with it. Only "
-        'with alpha="carried", from the second tree and level on, and the more, the more rows there are and the '
-        "further n_bound is above their number. In one such level, at ε = 1 with the default n_bound: below ε in "
-        "tables of 40 rows, 2.4 with 100 rows and 5.3 with 200 (two trees of depth 2), 7.2 with 2,000 rows (five trees "
-        "of depth 4).",
+        why="α of the next tree's levels follows from the true leaves of the tree before instead of the noisy ones: if "
+        "an added row is the first of m rows of the rarer class that is misclassified, α rises from 0 to 1/m, and the "
+        'probabilities of all splits of a level change. Only with alpha="carried", in all levels but the root of all '
+        "trees but the first. The loss grows with the number of rows and with n_bound. The loss of one such level, at "
+        "ε = 1 with the default n_bound: below 1 with 40 rows, 2.4 with 100 rows, 5.3 with 200 rows (two trees of "
+        "depth 2), and 7.2 with 2,000 rows (five trees of depth 4).",
         module="dpforest.models.greedy.boost_mechanisms",
         function="CertifiedBoostMechanism.leaves",
         old="np.maximum(_tables_at_level(noisy, k), 0)",
@@ -76,10 +77,10 @@ GROWTH = (
     ),
     Mutant(
         name="values_are_clamped_below",
-        why="Leaf values are clamped from below before the noise and from above after it only. One row of the second "
-        "class takes an empty leaf from 0 to 100, ten times the default bound, with noise for twice the bound: five "
-        'times what leaves were paid. Only with leaf="range": 2.7ε by default, 3ε with beta="one" (in both, half of '
-        "ε is in the splits), and 5ε where nearly all of ε is in the leaves. None with max_leaf=100.",
+        why="Leaf values are clamped from below before the noise, and from above only after it. One row of the second "
+        "class moves an empty leaf from 0 to 100, and the noise hides a change of twice the bound max_leaf. So the "
+        'leaves cost 50 / max_leaf times their charge: 25 times with the default of 2. Only with leaf="range". With '
+        "max_leaf=100, the mutant changes nothing.",
         module="dpforest.models.greedy.boost_mechanisms",
         function="CertifiedBoostMechanism.leaves",
         old="""values = np.clip(leaf_link(table, spec.alpha_link), -most, most)

@@ -13,7 +13,7 @@ from ui.shared.wording import plain
 def show(book: Book) -> None:
     """Draw a list of all projects, each with a button that exports the project and a button that deletes it."""
     st.divider()
-    titled("Projects on this computer", None)
+    titled("Projects that the app keeps", None)
     projects = book.projects()
     if not projects:
         st.caption("None yet. A project starts when you attach a CSV file, and saves itself.")
@@ -27,11 +27,11 @@ def show(book: Book) -> None:
                 st.rerun()
     with st.expander("What a project holds, and where"):
         st.markdown(
-            "A project holds its name, the name of the label, and what you stated about columns with its source. It "
-            "holds the answer to “Whose rows are these?” with the column that identifies persons, and the settings of "
-            "the forest. It also holds the people that you chose for a release, and your answers about purpose, owner, "
-            "approver and δ. It does not hold the file, its rows, a hash of the file, or anything that the app read or "
-            "computed from the rows. Attach the file again to go on.\n\nThe projects are in the "
-            f"file `{book.path}`. To keep none, start the app with the environment variable `DPFOREST_DATA_DIR=off`. "
-            "This also switches off the ledger across releases."
+            "A project holds its name, the name of the label, and what you stated about columns, with their names and "
+            "sources. It holds the answer to “Whose rows are these?” with the column that identifies persons, and the "
+            "settings of the forest. It also holds the people that you chose for a release, and your answers about "
+            "purpose, owner, approver and δ. It does not hold the file, its rows, a hash of the file, or what the app "
+            "read or computed from the rows, unless you stated it too. Whoever can open this app sees all projects. "
+            f"Attach the file again to go on.\n\nThe projects are in the file `{book.path}`. To save no more, start "
+            "the app with the environment variable `DPFOREST_DATA_DIR=off`. Then it books no releases either."
         )

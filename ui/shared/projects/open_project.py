@@ -32,7 +32,9 @@ ANSWER_OF: Final = {
     content.COLUMN: "One person can have several rows",
 }
 
-WHAT_STAYS: Final = " Your projects also stay. You can delete them on the page “Releases”."
+WHAT_STAYS: Final = (
+    " Projects, bookings and records, with the names of tables, also stay. You can delete them on the page “Releases”."
+)
 _STALE: Final = (
     "The project **{name}** was changed in another tab or window, so your later changes here are not saved. “Load the "
     "newer state” replaces them."

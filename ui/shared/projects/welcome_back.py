@@ -130,7 +130,7 @@ def in_sidebar(digest: str, file_name: str) -> None:
     with st.expander(f"Project: {plain(project.name, 40)}"):
         _rename(project, digest)
         st.caption(
-            "It saves itself on this computer, without the rows of the file. The page “Releases” lists all "
+            "It saves itself, without the rows of the file. The page “Releases” lists all "
             "projects and says what they hold."
         )
 
