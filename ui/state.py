@@ -330,6 +330,7 @@ AUDITED_EPSILON = Key("audited_epsilon", float)
 # Lesson, theory, papers, glossary
 STEP = Key("step", str, linked=True)
 AT = Key("at", str, linked=True)
+PICTURE = Key("picture", str, linked=True)
 LESSON = Key("lesson", dict)
 LESSON_AGAIN = _count("lesson_again")
 PREDICTION = KeyPattern("predict_{}", object)

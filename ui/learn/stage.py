@@ -1,0 +1,41 @@
+"""The stage: a component that plays the scene of a step when the step opens, and again on "Play again"."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import streamlit as st
+
+from ui import state
+from ui.learn.scenes import Scene
+
+FRONT_END: Final = Path(__file__).parent / "front_end"
+SCRIPTS: Final = (
+    "scene_shapes.js",
+    "scene_class.js",
+    "scene_panels.js",
+    "scene_leaf.js",
+    "scene_votes.js",
+    "scene_levels.js",
+    "stage.js",
+)
+HEIGHT: Final = 336  # pixels of the drawing
+PROJECTED: Final = 350  # the same in presentation mode
+
+
+@cache
+def _component() -> Any:
+    return st.components.v2.component(
+        "lesson_stage",
+        html='<div class="stage"></div>',
+        css=(FRONT_END / "stage.css").read_text(encoding="utf-8"),
+        js="\n".join((FRONT_END / name).read_text(encoding="utf-8") for name in SCRIPTS),
+    )
+
+
+def play(scene: Scene, key: str) -> None:
+    """Draw the stage. It plays the scene unless it shows the same scene already."""
+    height = PROJECTED if state.PRESENT.value else HEIGHT
+    _component()(key=key, data={**scene.data, "alt": scene.alt, "height": height, "again": "Play again"})
