@@ -6,17 +6,20 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.driver import BROWSER, Explore, idle, rerun
+from tests.browser.layout import type_sizes
+from ui.learn import story
 from ui.learn.step import EXPLORE
 from ui.learn.steps import STEPS
 
 pytestmark = BROWSER
 
+STAGE = ".stage"
 MOST_TABS = 60  # twice the tab stops of a page, because the focus can start over if the page is drawn again
 
 
 def opened(explore: Explore, query: str = "") -> None:
     explore.page.goto(f"{explore.url}/Lesson{query}")
-    expect(explore.page.locator(".js-plotly-plot .plot-container")).to_be_visible()
+    expect(explore.page.locator(f"{STAGE} svg")).to_be_visible()
     idle(explore.page)
 
 
@@ -87,6 +90,56 @@ def test_all_steps_by_keyboard_without_scrolling(small: Explore) -> None:
         assert main.evaluate("e => e.scrollHeight - e.clientHeight") <= 4, f"step {number} has to be scrolled"
         if number < len(STEPS) - 1:
             next_step(small, number)
+
+
+def test_every_projected_step_fits_its_screen_and_keys_turn_the_steps(small: Explore) -> None:
+    """In presentation mode, each step fits 1280 x 720 pixels before and after the reveal, with text of 20 pixels."""
+    page = small.page
+    page.emulate_media(reduced_motion="reduce")
+    opened(small, "?present=true")
+    main = page.locator("[data-testid=stMain]")
+    for number, step in enumerate(STEPS):
+        expect(small.main.get_by_role("heading", name=step.title, exact=True)).to_be_visible()
+        expect(page.locator(f"{STAGE}[data-at=end]")).to_be_visible()
+        for phase in ("asked", "shown"):
+            idle(page)
+            assert main.evaluate("e => e.scrollHeight - e.clientHeight") == 0, f"step {number} ({phase}) is too high"
+            assert min(type_sizes(page)) >= 20, f"step {number} ({phase}) has small text"
+            if phase == "asked":
+                with rerun(page):
+                    button(small, "Show without guessing").click()
+        page.keyboard.press("ArrowRight" if number % 2 else "PageDown")
+    expect(small.main.get_by_role("heading", name=story.ENDING)).to_be_visible()
+    assert main.evaluate("e => e.scrollHeight - e.clientHeight") == 0
+    page.keyboard.press("PageUp")
+    expect(small.main.get_by_role("heading", name=STEPS[8].title, exact=True)).to_be_visible()
+    epsilon = small.main.get_by_role("slider", name="ε")
+    epsilon.press("ArrowRight")  # a slider keeps its keys
+    expect(epsilon).to_have_attribute("aria-valuetext", "0.3")
+    expect(small.main.get_by_role("heading", name=STEPS[8].title, exact=True)).to_be_visible()
+    page.emulate_media(reduced_motion="no-preference")
+
+
+def test_a_scene_plays_to_its_end_and_again(explore: Explore) -> None:
+    """Choosing an answer runs the page again, and the scene does not start over. The button starts it over."""
+    page = explore.page
+    opened(explore, "?step=3")
+    ended = page.locator(f"{STAGE}[data-at=end]")
+    expect(ended).to_contain_text("1 tree votes: special priority, wrong")
+    page.evaluate("""() => {
+      const stage = document.querySelector(".stage") ?? [...document.querySelectorAll("*")]
+        .map((e) => e.shadowRoot?.querySelector(".stage")).find(Boolean);
+      window.stageStates = [];
+      new MutationObserver(() => window.stageStates.push(stage.dataset.at)).observe(stage, {attributeFilter: ["data-at"]});
+    }""")
+    with rerun(page):
+        explore.main.get_by_role("radiogroup").get_by_role("radio").first.press("Space")
+    assert page.evaluate("window.stageStates") == []
+    explore.main.get_by_role("button", name="Play again").press("Enter")
+    page.wait_for_function("window.stageStates.includes('playing')")
+    expect(ended).to_be_visible()
+    button(explore, "Reveal").click()
+    expect(ended).to_contain_text("31 trees vote: not recommended, right")
 
 
 def test_the_control_moves_by_keyboard_and_is_in_the_link(small: Explore) -> None:

@@ -49,15 +49,16 @@ def class_scene(trees: int, epsilon: float | None, *, is_solved: bool) -> tuple[
     n = trees if is_solved else 1
     failed = classroom.secrets(SEATS_OF)
     table, counts = classroom.members(n), classroom.published(failed, n, epsilon, NOISE_SEED)
-    marks = attack(n, epsilon) if is_solved else [[None] * classroom.N_STUDENTS]
+    marks = attack(n, epsilon) if is_solved else []
     per_tree = len(table) // n
     drawn = []
     for tree in range(n):
         leaves = range(tree * per_tree, (tree + 1) * per_tree)
         used = [leaf for leaf in leaves if table[leaf].any()]
-        drawn.append({"leaves": [_equation(table[leaf], counts[leaf]) for leaf in used], "marks": marks[tree]})
+        equations = [_equation(table[leaf], counts[leaf]) for leaf in used]
+        drawn.append({"leaves": equations, "marks": marks[tree] if is_solved else []})
     words = f"{n} tree{'s' * (n != 1)}"
-    equations = f"{sum(len(tree['leaves']) for tree in drawn)} equations"
+    n_equations = f"{int(table.any(axis=1).sum())} equations"
     noise = "exact counts" if epsilon is None else f"noise, ε = {epsilon:g}"
     data = {
         "kind": "class",
@@ -66,11 +67,11 @@ def class_scene(trees: int, epsilon: float | None, *, is_solved: bool) -> tuple[
         "students": classroom.N_STUDENTS,
         "trees": drawn,
         "solving": ["solves all", "equations so far"] if is_solved else [""],
-        "end": [words, equations, "30 unknowns", noise, "", "A coin: 15 right"],
-        "before": "" if is_solved else "The school publishes its first tree",
+        "end": [words, n_equations, "30 unknowns", noise, "", "A coin: 15 right"],
+        "before": "The school publishes its first tree",
     }
     if not is_solved:
-        return data, f"Seats of thirty students. The first tree has {equations}. No secret is rebuilt yet."
+        return data, f"Seats of thirty students. The first tree has {n_equations}. No secret is rebuilt yet."
     right, wrong, coin = (marks[-1].count(mark) for mark in (1.0, 0.0, 0.5))
     result = f"{right} secrets are rebuilt rightly, {wrong} wrongly, and a coin decides {coin}"
     return data, f"Seats of thirty students. After {words} with {noise}, {result}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ui import state
 from ui.learn import progress, stage, story
 from ui.learn.scenes import scene
 from ui.learn.steps import STEPS
@@ -17,7 +18,7 @@ def show() -> None:
         st.markdown(f":gray[**{story.TITLE}.** {story.LAST_LINE}]")
     left, right = st.columns([9, 11], gap="medium")
     with left:
-        stage.play(scene("rebuild", "1", True), "stage_end")
+        stage.play(scene("rebuild", "1", True), state.STAGE("end"))
     with right, st.container(key="lesson_question"):
         for number, sentence in enumerate(story.sentences(), 1):
             st.markdown(unbroken(f"**{number}.** {sentence}"))

@@ -83,7 +83,8 @@ def _top() -> Step | None:
         return None
     number = int(chosen) if chosen in progress.NUMBERS else 0
     step = STEPS[number]
-    place.markdown(f"Step {number} of {len(STEPS) - 1} · {step.minutes} min", width="content")
+    if not state.PRESENT.value:
+        place.markdown(f"Step {number} of {len(STEPS) - 1} · {step.minutes} min", width="content")
     with title:
         st.markdown(f"#### {step.title}", anchors=False, width="content")
         for kind in step.badges:

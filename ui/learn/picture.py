@@ -26,11 +26,12 @@ def draw(step: Step, shown: bool) -> None:
     fig, alt, below = lesson_charts.draw(step.key, at, shown, state.LESSON_AGAIN.value)
     with place:
         if kind == CHART:
-            fig = enlarged(fig) if state.PRESENT.value else fig
+            if state.PRESENT.value:  # as high as the stage with its line of words
+                fig = enlarged(fig).update_layout(height=stage.PROJECTED + 46)
             public = "Curator only" not in step.badges
             chart(fig, alt, title=step.title, public=public, key=f"lesson_{step.key}")
         else:
-            stage.play(scene(step.key, at, shown, state.LESSON_AGAIN.value), f"stage_{step.key}")
+            stage.play(scene(step.key, at, shown, state.LESSON_AGAIN.value), state.STAGE(step.key))
     if below:
         st.markdown(unbroken(below))
 

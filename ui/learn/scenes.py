@@ -6,6 +6,7 @@ for every visitor. Scenes of steps 3 and 5 are stored in `data/lesson.json`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -102,7 +103,7 @@ def _leaf(at: str, shown: bool) -> Scene:
         "running": "The leaf publishes its label",
         "end": end,
     }
-    fall = f"Thirty students fall through a tree. {students} of them, who all failed, fall into the marked leaf."
+    fall = f"Thirty students fall through a tree, {n} of them into the marked leaf. All of these failed."
     return Scene(data, f"{fall} {end}. The formula says {small_percent(lie)}." if shown else f"{fall} {end}.")
 
 
@@ -122,7 +123,7 @@ def _promise(at: str, shown: bool) -> Scene:
         "On average:",
         f"{100 * expected:.1f} of 100",
         "",
-        "Every attacker:",
+        "Any attacker (line):",
         f"at most {percent_up(limit)}",
     ]
     panel = _panel(
@@ -160,6 +161,7 @@ def _votes(at: str, shown: bool) -> Scene:
         "classes": list(_CLASS_WORDS),
         "truth": truth,
         "end": end,
+        "legend": ["outline: a lie", "pale: an empty leaf"] if shown else [],
     }
     listed = ", ".join(f"{name} {count}" for name, count in zip(_CLASS_WORDS, counts, strict=True))
     lies = f"{kinds.count('l')} vote with a lie, {kinds.count('e')} from an empty leaf."
@@ -214,14 +216,14 @@ def _and_right(shown: bool) -> str:
 def _proof(at: str, shown: bool, again: int) -> Scene:
     n = int(at.replace(",", ""))
     chance_b = lesson_facts.chances(lesson_facts.PAPER)[1]
-    allowed = f"{np.e * 100 * chance_b:.1f}"
+    allowed = f"{math.e * 100 * chance_b:.1f}"
     counted, first = lesson_facts.count(n, again).paper, lesson_facts.first_releases(n, again)
     total = [f"{hits:,} of {at}" if n > HUNDRED else f"{hits} of 100" for hits in counted]
     table_a = _panel(
         "Table A: 1 row",
         _digits(first[0]) if shown else "",
         "class 2: #" if shown else "class 2: ?",
-        line=np.e * 100 * chance_b if shown else None,
+        line=math.e * 100 * chance_b if shown else None,
         last=total[0] if shown else "class 2: ?",
     )
     table_b = _panel("Table B: 2 rows", _digits(first[1]), "class 2: #", line=None, last=total[1])

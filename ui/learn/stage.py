@@ -21,8 +21,10 @@ SCRIPTS: Final = (
     "scene_levels.js",
     "stage.js",
 )
-HEIGHT: Final = 336  # pixels of the drawing
-PROJECTED: Final = 350  # the same in presentation mode
+# Heights of the drawing in pixels: on a page, on a page of a low screen, and in presentation mode.
+HEIGHT: Final = 336
+LOW: Final = 276
+PROJECTED: Final = 330
 
 
 @cache
@@ -37,5 +39,5 @@ def _component() -> Any:
 
 def play(scene: Scene, key: str) -> None:
     """Draw the stage. It plays the scene unless it shows the same scene already."""
-    height = PROJECTED if state.PRESENT.value else HEIGHT
-    _component()(key=key, data={**scene.data, "alt": scene.alt, "height": height, "again": "Play again"})
+    height, low = (PROJECTED, PROJECTED) if state.PRESENT.value else (HEIGHT, LOW)
+    _component()(key=key, data={**scene.data, "alt": scene.alt, "height": height, "low": low, "again": "Play again"})

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 import streamlit as st
 
 from ui import state
 from ui.learn import progress
 from ui.learn.stage import FRONT_END
-
-KEY: Final = "lesson_keys"
 
 
 @cache
@@ -24,10 +22,10 @@ def _component() -> Any:
 def listen(step: int) -> None:
     """Turn the steps by keys. `step` is the number of the present step; the ending comes after the last step."""
     data = {"step": step, "last": len(progress.PLACES) - 1, "presents": bool(state.PRESENT.value)}
-    _component()(key=KEY, data=data, on_turned_change=_turn)
+    _component()(key=state.LESSON_KEYS, data=data, on_turned_change=_turn)
 
 
 def _turn() -> None:
-    number = getattr(st.session_state.get(KEY), "turned", None)
+    number = getattr(st.session_state.get(state.LESSON_KEYS), "turned", None)
     if type(number) is int and 0 <= number < len(progress.PLACES):
         progress.go_to(number)

@@ -108,7 +108,7 @@ LESSON: Final = """<style>
   .st-key-step {min-width: 22.6rem}
 }
 @media (max-width: 640px) {
-  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.5rem; min-width: 2.3rem}
+  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.3rem; min-width: 2rem}
 }
 .st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.5rem}
 .st-key-lesson_page [data-testid=stMarkdownContainer] {margin-bottom: 0}
@@ -118,13 +118,16 @@ LESSON: Final = """<style>
 # The lesson in presentation mode: a step fits 1280 x 720 pixels, and no text is smaller than 20 pixels.
 LESSON_PRESENTED: Final = """<style>
 html {font-size: 20px}
-[data-testid=stMainBlockContainer] {padding: 0.5rem 1.8rem 0.25rem}
+[data-testid=stMainBlockContainer] {padding: 0.4rem 2.6rem 0.25rem 1.8rem}
 .st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.35rem}
-.st-key-lesson_page :is(p, label, button, li, .stMarkdownBadge, [data-testid=stCaptionContainer]) {font-size: 1rem}
+.st-key-lesson_page :is(p, label, button, li, [data-testid=stCaptionContainer]) {font-size: 1rem}
+.st-key-lesson_page :is(.stMarkdownBadge, .stMarkdownBadge *) {font-size: 1rem}
 .st-key-lesson_page [data-testid=stMarkdownContainer] p {line-height: 1.3}
 .st-key-lesson_page [data-testid=stSlider] :is([data-testid=stSliderThumbValue], div) {font-size: 1rem}
 .st-key-lesson_page [data-testid=stButtonGroup] button {min-height: 2rem; padding: 0 0.6rem}
 .st-key-lesson_page button {min-height: 2rem; padding: 0.1rem 0.6rem}
+.st-key-lesson_page .st-key-lesson_question :is(p, label) {font-size: 1.1rem}
+.st-key-lesson_page h4 {font-size: 1.4rem}
 .st-key-step {min-width: 0}
 .st-key-end_presentation {top: auto; bottom: 0; left: auto; right: 1.8rem}
 .st-key-end_presentation p {font-size: 1rem}
