@@ -23,7 +23,7 @@ SCRIPTS: Final = (
 )
 # Heights of the drawing in pixels: on a page, on a page of a low screen, and in presentation mode.
 HEIGHT: Final = 336
-LOW: Final = 276
+LOW: Final = 264
 PROJECTED: Final = 330
 
 

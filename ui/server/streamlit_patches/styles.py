@@ -121,7 +121,7 @@ html {font-size: 20px}
 [data-testid=stMainBlockContainer] {padding: 0.4rem 2.6rem 0.25rem 1.8rem}
 .st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.35rem}
 .st-key-lesson_page :is(p, label, button, li, [data-testid=stCaptionContainer]) {font-size: 1rem}
-.st-key-lesson_page :is(.stMarkdownBadge, .stMarkdownBadge *) {font-size: 1rem}
+.st-key-lesson_page .stMarkdownBadge {font-size: 1rem !important}
 .st-key-lesson_page [data-testid=stMarkdownContainer] p {line-height: 1.3}
 .st-key-lesson_page [data-testid=stSlider] :is([data-testid=stSliderThumbValue], div) {font-size: 1rem}
 .st-key-lesson_page [data-testid=stButtonGroup] button {min-height: 2rem; padding: 0 0.6rem}
