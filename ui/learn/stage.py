@@ -39,5 +39,6 @@ def _component() -> Any:
 
 def play(scene: Scene, key: str) -> None:
     """Draw the stage. It plays the scene unless it shows the same scene already."""
-    height, low = (PROJECTED, PROJECTED) if state.PRESENT.value else (HEIGHT, LOW)
-    _component()(key=key, data={**scene.data, "alt": scene.alt, "height": height, "low": low, "again": "Play again"})
+    height, low, size = (PROJECTED, PROJECTED, "1.1rem") if state.PRESENT.value else (HEIGHT, LOW, "1rem")
+    frame = {"height": height, "low": low, "size": size, "again": "Play again"}
+    _component()(key=key, data={**scene.data, **frame, "alt": scene.alt})

@@ -84,6 +84,7 @@ export default function ({parentElement, data}) {
   state.data = data;
   state.key = key;
   root.style.setProperty("--height", `${data.height}px`);
+  root.style.setProperty("--size", data.size);
   root.style.setProperty("--low", `${data.low}px`); // on a low screen
   root.style.setProperty("--narrow", `${data.kind === "panels" && data.panels.length === 2 ? -60 : 100}px`); // on a phone
   state.svg.setAttribute("aria-label", data.alt);

@@ -104,6 +104,10 @@ LESSON: Final = """<style>
 [data-testid=stMainBlockContainer] {padding-bottom: 1rem}
 .st-key-lesson_text p, .st-key-lesson_question p, .st-key-lesson_question label p {font-size: 1rem; line-height: 1.4}
 .st-key-lesson_page h4 {padding: 0}
+[class*=st-key-stage_] {min-height: 374px}
+@media (min-width: 641px) and (max-height: 760px) {
+  [class*=st-key-stage_] {min-height: 302px}
+}
 @media (min-width: 641px) {
   .st-key-step {min-width: 22.6rem}
 }
@@ -128,6 +132,7 @@ html {font-size: 20px}
 .st-key-lesson_page button {min-height: 2rem; padding: 0.1rem 0.6rem}
 .st-key-lesson_page .st-key-lesson_question :is(p, label) {font-size: 1.1rem}
 .st-key-lesson_page h4 {font-size: 1.4rem}
+.st-key-lesson_page [class*=st-key-stage_] {min-height: 376px}
 .st-key-step {min-width: 0}
 .st-key-end_presentation {top: auto; bottom: 0; left: auto; right: 1.8rem}
 .st-key-end_presentation p {font-size: 1rem}
