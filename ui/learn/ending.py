@@ -14,6 +14,7 @@ from ui.shared.wording import unbroken
 
 def show() -> None:
     """Draw the sentences to take home next to the attack that the lesson began with, now against noise."""
+    st.query_params.pop(progress.SHOWN, None)
     with st.container(key="lesson_text"):
         st.markdown(f":gray[**{story.TITLE}.** {story.LAST_LINE}]")
     left, right = st.columns([9, 11], gap="medium")

@@ -34,29 +34,33 @@ def show() -> None:
         step = _top()
         if step is None:
             ending.show()
-            turn_keys.listen(len(STEPS))
-            return
-        for sentence in progress.notes(step):
-            sorry(sentence)
-        shown = step.key in progress.revealed()
-        _tell(step, shown)
-        class_mode.lead(step, shown)
-        left, right = st.columns([11, 9], gap="medium")
-        with left:
-            picture.draw(step, shown)
-        with right, st.container(key="lesson_question"):
-            if shown:
-                _draw_answer(step)
-            else:
-                _draw_question(step)
-        st.caption(_unbroken(story.FORESTS[step.key]))
-        if not state.PRESENT.value:
-            st.caption(_unbroken(FOOTER))
-    turn_keys.listen(STEPS.index(step))
-    progress.into_link(step)
+        else:
+            _draw_step(step)
+    turn_keys.listen(len(STEPS) if step is None else STEPS.index(step))
     with st.sidebar, st.container(horizontal=True, gap="small"):
         copy_link()
         figures.offer()
+
+
+def _draw_step(step: Step) -> None:
+    """Draw a step: its story, its picture, and its question or the answer."""
+    for sentence in progress.notes(step):
+        sorry(sentence)
+    shown = step.key in progress.revealed()
+    _tell(step, shown)
+    class_mode.lead(step, shown)
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        picture.draw(step, shown)
+    with right, st.container(key="lesson_question"):
+        if shown:
+            _draw_answer(step)
+        else:
+            _draw_question(step)
+    st.caption(_unbroken(story.FORESTS[step.key]))
+    if not state.PRESENT.value:
+        st.caption(_unbroken(FOOTER))
+    progress.into_link(step)
 
 
 def _top() -> Step | None:

@@ -26,8 +26,8 @@ def draw(step: Step, shown: bool) -> None:
     fig, alt, below = lesson_charts.draw(step.key, at, shown, state.LESSON_AGAIN.value)
     with place:
         if kind == CHART:
-            if state.PRESENT.value:  # as high as the stage with its line of words
-                fig = enlarged(fig).update_layout(height=stage.PROJECTED + 46)
+            if state.PRESENT.value:
+                fig = enlarged(fig).update_layout(height=stage.CHART_HEIGHT)
             public = "Curator only" not in step.badges
             chart(fig, alt, title=step.title, public=public, key=f"lesson_{step.key}")
         else:

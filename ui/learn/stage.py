@@ -21,10 +21,12 @@ SCRIPTS: Final = (
     "scene_levels.js",
     "stage.js",
 )
-# Heights of the drawing in pixels: on a page, on a page of a low screen, and in presentation mode.
-HEIGHT: Final = 336
-LOW: Final = 264
-PROJECTED: Final = 330
+# Heights of the drawing: on a page, on a page of a low screen, and in presentation mode. There, the size of all type
+# follows the screen, and the drawing follows the type.
+HEIGHT: Final = "336px"
+LOW: Final = "264px"
+PROJECTED: Final = "16.5rem"
+CHART_HEIGHT: Final = 376  # pixels of a chart in presentation mode, like the stage at 1280 x 720 pixels
 
 
 @cache

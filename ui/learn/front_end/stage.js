@@ -43,6 +43,7 @@ function show(state, t) {
   const {scene} = state;
   state.at = Math.min(t, scene.seconds);
   const words = scene.draw(state.at);
+  state.again.style.visibility = scene.seconds ? "" : "hidden"; // keeps its place
   write(state.note, words);
   state.root.dataset.at = state.at >= scene.seconds ? "end" : "playing";
 }
@@ -83,9 +84,9 @@ export default function ({parentElement, data}) {
   const isNew = key !== state.key;
   state.data = data;
   state.key = key;
-  root.style.setProperty("--height", `${data.height}px`);
+  root.style.setProperty("--height", data.height);
   root.style.setProperty("--size", data.size);
-  root.style.setProperty("--low", `${data.low}px`); // on a low screen
+  root.style.setProperty("--low", data.low); // on a low screen
   root.style.setProperty("--narrow", `${data.kind === "panels" && data.panels.length === 2 ? -60 : 100}px`); // on a phone
   state.svg.setAttribute("aria-label", data.alt);
   write(state.again, data.again);

@@ -119,9 +119,10 @@ LESSON: Final = """<style>
 .st-key-lesson_page [data-testid=stMarkdownContainer] p:last-child {margin-bottom: 0}
 </style>"""
 
-# The lesson in presentation mode: a step fits 1280 x 720 pixels, and no text is smaller than 20 pixels.
+# The lesson in presentation mode: a step fits 1280 x 720 pixels, and no text is smaller than 20 pixels. On a larger
+# screen the type grows with the screen.
 LESSON_PRESENTED: Final = """<style>
-html {font-size: 20px}
+html {font-size: max(20px, min(2.77vh, 1.56vw))}
 [data-testid=stMainBlockContainer] {padding: 0.4rem 2.6rem 0.25rem 1.8rem}
 .st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.35rem}
 .st-key-lesson_page :is(p, label, button, li, [data-testid=stCaptionContainer]) {font-size: 1rem}
@@ -132,7 +133,7 @@ html {font-size: 20px}
 .st-key-lesson_page button {min-height: 2rem; padding: 0.1rem 0.6rem}
 .st-key-lesson_page .st-key-lesson_question :is(p, label) {font-size: 1.1rem}
 .st-key-lesson_page h4 {font-size: 1.4rem}
-.st-key-lesson_page [class*=st-key-stage_] {min-height: 376px}
+.st-key-lesson_page [class*=st-key-stage_] {min-height: 18.8rem}
 .st-key-step {min-width: 0}
 .st-key-end_presentation {top: auto; bottom: 0; left: auto; right: 1.8rem}
 .st-key-end_presentation p {font-size: 1rem}
