@@ -127,6 +127,7 @@ html {font-size: max(20px, min(2.77vh, 1.56vw))}
 .st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.35rem}
 .st-key-lesson_page :is(p, label, button, li, [data-testid=stCaptionContainer]) {font-size: 1rem}
 .st-key-lesson_page .stMarkdownBadge {font-size: 1rem !important}
+[data-testid=stPopoverBody] :is(p, label, [data-testid=stCaptionContainer]) {font-size: 1rem}
 .st-key-lesson_page [data-testid=stMarkdownContainer] p {line-height: 1.3}
 .st-key-lesson_page [data-testid=stSlider] :is([data-testid=stSliderThumbValue], div) {font-size: 1rem}
 .st-key-lesson_page [data-testid=stButtonGroup] button {min-height: 2rem; padding: 0 0.6rem}
