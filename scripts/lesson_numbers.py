@@ -16,8 +16,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from dpforest import FriedmanSchusterClassifier, MajorityLabelForestClassifier, load_dataset
 from dpforest.evaluation.group_rates import of_releases, rates
 from dpforest.evaluation.groups import groups_of
+from dpforest.privacy.simulators import simulate_labels
 from dpforest.risk import classroom
+from dpforest.simulation.splits import Split
 from dpforest.simulation.sweep import simulation_for, splits, surface
+from dpforest.simulation.views import ForestView
+from dpforest.trees.routing import leaves_of_rows
 
 PATH = Path(__file__).parents[1] / "data" / "lesson.json"
 TREES = [1, 3, 11, 31, 100, 300]
@@ -29,6 +33,7 @@ CLASS_EPSILONS = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0]
 TABLES = {"school": "nursery", "hospital": "breast_wisconsin", "bank": "adult", "clinic": "hepatitis"}
 DEGREES = ["Masters", "Bachelors", "HS-grad"]
 DIGITS = 6
+BALLOT_ROW = 7  # held-out application on which the trees vote in step 3: one tree is wrong, 31 trees are right
 
 
 def labels(**settings) -> MajorityLabelForestClassifier:
@@ -119,6 +124,56 @@ def guessing(name: str) -> float:
     return round(float(pd.Series(load_dataset(name).y).value_counts(normalize=True).max()), DIGITS)
 
 
+def release_of(settings: dict) -> tuple[ForestView, Split]:
+    """Return the first simulated release of the forest of steps 3 to 5 at ε = 1, and the split of its rows."""
+    data = table("nursery")
+    (split,) = splits(data, 1, 0)
+    simulation = simulation_for(labels(**settings), data.domain, split, n_rows=len(split.y_train))
+    return simulation.view(1.0, 0), split
+
+
+def ballots(trees: list[int] = TREES) -> dict:
+    """Return the vote of each tree on one held-out application, in one release, for more and more trees.
+
+    A vote is the digit of a class. Its kind is "r" for the true label of the row's leaf, "l" for a lie, and "e" for a
+    label from an empty leaf.
+    """
+    cast, kinds, truth = {}, {}, -1
+    for n in trees:
+        view, split = release_of({"n_estimators": n})
+        leaves = leaves_of_rows(view.trees, view.domain, split.X_test[[BALLOT_ROW]])[:, 0]
+        evidence, label = view.noise.evidence[leaves], view.labels[leaves]
+        is_lie = evidence[np.arange(n), label] < evidence.max(axis=1)
+        kinds[str(n)] = "".join(np.where(view.n_rows[leaves] == 0, "e", np.where(is_lie, "l", "r")).tolist())
+        cast[str(n)] = "".join(str(each) for each in label.tolist())
+        truth = int(split.y_test[BALLOT_ROW])
+    return {"row": BALLOT_ROW, "truth": truth, "votes": cast, "kinds": kinds}
+
+
+def one_tree(deepest: int = 6) -> dict:
+    """Return where the rows of the first tree of step 5 are at each depth, and which leaves publish a lie.
+
+    At each depth, ``filled`` lists the leaves with rows as "leaf:rows", and ``lies`` has a digit for each of these
+    leaves and each ε: 1 for a lie.
+    """
+    view, _ = release_of({"max_depth": deepest})
+    nodes = view.nodes(0)
+    order, levels = np.zeros(1, int), []
+    for depth in range(1, deepest + 1):
+        below = np.where(nodes.trees.level == depth, nodes.trees.parent, -1)
+        order = np.concatenate([np.flatnonzero(below == parent) for parent in order.tolist()])
+        counts = nodes.counts[order]
+        used = np.flatnonzero(counts.sum(axis=1))
+        top, lies = counts[used].max(axis=1), {}
+        for epsilon in EPSILONS:
+            label = simulate_labels(counts[used], "permute-and-flip", epsilon, depth)
+            is_lie = counts[used, label] < top
+            lies[f"{epsilon:g}"] = "".join(str(int(lie)) for lie in is_lie)
+        filled = " ".join(f"{leaf}:{counts[leaf].sum()}" for leaf in used.tolist())
+        levels.append({"depth": depth, "leaves": len(order), "filled": filled, "lies": lies})
+    return {"rows": int(nodes.counts[0].sum()), "levels": levels}
+
+
 def tree_of(name: str, epsilons: list[float] = ALL_EPSILONS) -> dict:
     """Measure step 8: wrong predictions of one tree."""
     cells = surface([greedy()], table(name), epsilons=epsilons, repeats=40, plan_for="split")
@@ -202,6 +257,8 @@ def main() -> None:
         "choose": {"epsilon": ALL_EPSILONS, **{who: tree_of(name) for who, name in TABLES.items()}},
         "degrees": by_education(),
         "explore": in_explore(),
+        "ballots": ballots(),
+        "one_tree": one_tree(),
     }
     PATH.write_text(json.dumps(numbers, indent=1) + "\n")
     print(PATH)

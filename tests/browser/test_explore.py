@@ -28,7 +28,7 @@ def test_figures_and_curve_appear_before_the_refinement_ends(explore: Explore) -
     assert floor.number < accuracy.number
     assert "simulated release" in accuracy.note
     assert (meaning.label, meaning.value) == ("What ε = 1 means", "≤ 69.7 of 100")
-    assert meaning.note.endswith("are right (a coin: 50). Between two values of a row: ≤ 79.5.")
+    assert meaning.note.endswith("are right (a coin: 50). At which of two values it has: ≤ 79.5.")
     expect(explore.badge("Simulated at ε = 1, add-remove")).to_be_attached()
     expect(explore.badge("Curator only")).to_be_visible()
     expect(explore.main.get_by_text(re.compile("699 samples · Is a lump benign"))).to_be_visible()
@@ -142,7 +142,7 @@ def test_each_control_changes_figures_curve_and_address(explore: Explore) -> Non
         explore.pick("a row exchanged")
         expect(explore.badge("Simulated at ε = 1, replace-one")).to_be_attached()
     meaning = explore.figures()[-1]
-    assert meaning.note.startswith("guesses between two values of a row in the table are right")
+    assert meaning.note.startswith("guesses at which of two values a row in the table has are right")
     assert meaning.number < 73.2, "exchanging a row costs ε once"
     for name, *options in (("How a leaf draws its label", "global 0/1", "exponential"), ROWS):
         with explore.refigured(), explore.curve_chart.redrawn():

@@ -9,17 +9,20 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.driver import BROWSER, Explore, idle, rerun
+from tests.browser.layout import type_sizes
+from ui.learn import story
 from ui.learn.step import EXPLORE
 from ui.learn.steps import STEPS
 
 pytestmark = BROWSER
 
+STAGE = ".stage"
 MOST_TABS = 60  # twice the tab stops of a page, because the focus can start over if the page is drawn again
 
 
 def opened(explore: Explore, query: str = "") -> None:
     explore.page.goto(f"{explore.url}/Lesson{query}")
-    expect(explore.page.locator(".js-plotly-plot .plot-container")).to_be_visible()
+    expect(explore.page.locator(f"{STAGE} svg")).to_be_visible()
     idle(explore.page)
 
 
@@ -77,6 +80,14 @@ def small(explore: Explore):
     explore.page.evaluate("localStorage.clear()")  # later tests start with an open sidebar
 
 
+@pytest.fixture
+def still(small: Explore):
+    """Yield the page on a small screen for a user who prefers reduced motion."""
+    small.page.emulate_media(reduced_motion="reduce")
+    yield small
+    small.page.emulate_media(reduced_motion="no-preference")
+
+
 def test_all_steps_by_keyboard_without_scrolling(small: Explore) -> None:
     page = small.page
     opened(small)
@@ -90,6 +101,54 @@ def test_all_steps_by_keyboard_without_scrolling(small: Explore) -> None:
         assert main.evaluate("e => e.scrollHeight - e.clientHeight") <= 4, f"step {number} has to be scrolled"
         if number < len(STEPS) - 1:
             next_step(small, number)
+
+
+def test_every_projected_step_fits_its_screen_and_keys_turn_the_steps(still: Explore) -> None:
+    """In presentation mode, each step fits 1280 x 720 pixels before and after the reveal, with text of 20 pixels."""
+    page = still.page
+    opened(still, "?present=true")
+    main = page.locator("[data-testid=stMain]")
+    for number, step in enumerate(STEPS):
+        expect(still.main.get_by_role("heading", name=step.title, exact=True)).to_be_visible()
+        expect(page.locator(f"{STAGE}[data-at=end]")).to_be_visible()
+        for phase in ("asked", "shown"):
+            idle(page)
+            assert main.evaluate("e => e.scrollHeight - e.clientHeight") == 0, f"step {number} ({phase}) is too high"
+            assert min(type_sizes(page)) >= 20, f"step {number} ({phase}) has small text"
+            if phase == "asked":
+                with rerun(page):
+                    button(still, "Show without guessing").click()
+        page.keyboard.press("ArrowRight" if number % 2 else "PageDown")
+    expect(still.main.get_by_role("heading", name=story.ENDING)).to_be_visible()
+    assert main.evaluate("e => e.scrollHeight - e.clientHeight") == 0
+    page.keyboard.press("PageUp")
+    expect(still.main.get_by_role("heading", name=STEPS[8].title, exact=True)).to_be_visible()
+    epsilon = still.main.get_by_role("slider", name="ε")
+    epsilon.press("ArrowRight")  # a slider keeps its keys
+    expect(epsilon).to_have_attribute("aria-valuetext", "0.3")
+    expect(still.main.get_by_role("heading", name=STEPS[8].title, exact=True)).to_be_visible()
+
+
+def test_a_scene_plays_to_its_end_and_again(explore: Explore) -> None:
+    """Choosing an answer runs the page again, and the scene does not start over. The button starts it over."""
+    page = explore.page
+    opened(explore, "?step=3")
+    ended = page.locator(f"{STAGE}[data-at=end]")
+    expect(ended).to_contain_text("1 tree votes: special priority, wrong")
+    stage = ended.element_handle()
+    stage.evaluate("""(stage) => {
+      window.stageStates = [];
+      const note = () => window.stageStates.push(stage.dataset.at);
+      new MutationObserver(note).observe(stage, {attributeFilter: ["data-at"]});
+    }""")
+    with rerun(page):
+        answers = explore.main.get_by_role("radiogroup", name=STEPS[3].question)
+        answers.get_by_role("radio").first.press("Space")
+    assert page.evaluate("window.stageStates") == [] and stage.evaluate("stage => stage.isConnected")
+    explore.main.get_by_role("button", name="Play again").press("Enter")
+    page.wait_for_function("window.stageStates.includes('playing')")
+    button(explore, "Reveal").click()
+    expect(page.locator(STAGE)).to_contain_text("of 31 trees have voted")
 
 
 def test_the_control_moves_by_keyboard_and_is_in_the_link(small: Explore) -> None:

@@ -63,7 +63,7 @@ def test_first_sight_is_the_published_rule(audit):
         in text
     )
     assert "already breaks from lead 1 to 2" in text and "From lead 2 on, the flip rate alone shows it" in text
-    assert "permute-and-flip instead" in text and "13.8 % of releases or more are exceptions" in text
+    assert "permute-and-flip instead" in text and "at least 13.8 % of releases must be exempt" in text
     assert "lead 2" in page.get("plotly_chart")[0].proto.spec
 
 

@@ -354,3 +354,14 @@ def test_stored_reconstructions_are_reproduced():
 
 def test_the_figures_of_explore_are_reproduced():
     assert lesson_numbers.in_explore() == HAS["explore"]
+
+
+def test_the_stored_ballots_are_reproduced():
+    again, kept = lesson_numbers.ballots([1, 31]), HAS["ballots"]
+    for name in ("votes", "kinds"):
+        assert again[name] == {n: kept[name][n] for n in ("1", "31")}
+    assert (again["row"], again["truth"]) == (kept["row"], kept["truth"])
+
+
+def test_the_stored_tree_is_reproduced():
+    assert lesson_numbers.one_tree(3)["levels"] == HAS["one_tree"]["levels"][:3]

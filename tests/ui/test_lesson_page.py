@@ -14,10 +14,11 @@ LINKS = [link for step in STEPS for link in step.links]
 
 @pytest.fixture
 def lesson(app):
-    """Return a function that opens the page with these settings in its address."""
+    """Return a function that opens the page with its charts and with these settings in its address."""
 
     def opened(**settings: object) -> AppTest:
         app.query_params.clear()
+        app.query_params["picture"] = "Chart"
         app.query_params.update({name: str(value) for name, value in settings.items()})
         page = app.switch_page("pages/5_Lesson.py").run()
         assert not page.exception

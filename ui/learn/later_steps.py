@@ -92,8 +92,8 @@ REBUILD: Final = Step(
     badges=("Made-up tables",),
     title="Rebuild the class again",
     text="The thirty students again, ten trees, the same attacker. Now all counts carry noise, and the ten trees "
-    "together cost ε. Exact counts gave away all thirty. A coin gets 15 right. The gray line is what no attacker can "
-    "exceed on average, whatever they try.",
+    "together cost ε. Exact counts gave away all thirty. A coin gets 15 right. The chart’s gray line is what no "
+    "attacker can exceed on average, whatever they try.",
     question="At ε = 1 the attacker rebuilds …",
     answers=(
         AnswerOption("30", False, "Each count now carries noise of size 10 in a class of thirty."),
@@ -122,8 +122,8 @@ CHOOSE: Final = Step(
     badges=("Simulated", "Curator only"),
     title="Choose ε: a school, a hospital, a bank",
     text="One ε, three tables, the same kind of tree. School: 12,960 applications. Hospital: 699 tissue samples. Bank: "
-    "32,561 customers. Marks: wrong predictions of 1,000; bars: two thirds of releases. Above: how often an attacker "
-    "guesses the answer in a row. There is no right ε, but you must sign.",
+    "32,561 customers. Count the wrong predictions of 1,000 (bars of the chart: two thirds of releases), and how often "
+    "an attacker guesses the answer in a row. There is no right ε, but you must sign.",
     question="ε = 0.1 instead of no noise. Who pays most in wrong predictions?",
     answers=(
         AnswerOption("the school", False, "Five classes make it hard, but 12,960 rows hide one row well."),

@@ -81,6 +81,18 @@ def most_right(epsilon: float, question: str = VALUE) -> float:
     return float(DistinguishingGame(Guarantee(epsilon), question).success())
 
 
+def guessed_right(epsilon: float) -> float:
+    """Return how often an attacker is right about Ann's row who guesses from the label of her leaf.
+
+    A coin puts the row into the table or leaves it out. The attacker guesses "in the table" after the label "failed".
+
+    >>> round(guessed_right(1.0), 3)
+    0.658
+    """
+    without, with_ann = pmf(CERTIFIED, np.array([[0, 0], [1, 0]]), epsilon)
+    return float((with_ann[0] + without[1]) / 2)
+
+
 def most_rebuilt(epsilon: float) -> float:
     """Return an upper bound on the mean number of 30 secrets that any attacker can rebuild from ten trees.
 
@@ -129,6 +141,19 @@ def count(releases: int, seed: int) -> Counted:
     a, b = drawn[PAPER]
     proved = float(lower_bound(a, b, releases, alpha=1 - CONFIDENCE))
     return Counted((a, b), (drawn[CERTIFIED][0], drawn[CERTIFIED][1]), max(proved, 0.0))
+
+
+def first_releases(releases: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of the first hundred releases that `count` draws by the rule of 2017 publish "class 2".
+
+    There is one bool array of shape (100,) for table A and one for table B.
+    """
+    change = broken_pair().change
+    a, b = (
+        simulate_labels(np.tile(table[0], (releases, 1)), PAPER, 1.0, 4 * seed + place)[:100] == 1
+        for place, table in enumerate((change.before, change.after))
+    )
+    return a, b
 
 
 def chances(rule: str) -> tuple[float, float]:

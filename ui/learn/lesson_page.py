@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpforest.plotting.lesson import enlarged
 from ui import state
-from ui.learn import class_mode, lesson_charts, progress, show_of_hands
+from ui.learn import class_mode, ending, lesson_charts, picture, progress, show_of_hands, story, turn_keys
 from ui.learn.step import Step
 from ui.learn.steps import FOOTER, STEPS
 from ui.server.streamlit_patches import styles
@@ -24,41 +22,53 @@ from ui.shared.wording import unbroken
 def show() -> None:
     """Draw the step that the link names."""
     st.html(styles.LESSON)
+    if state.PRESENT.value:
+        st.html(styles.LESSON_PRESENTED)
     class_mode.resume()
     progress.take_the_link()
     with st.container(key="lesson_page"):
         step = _top()
-        for sentence in progress.notes(step):
-            sorry(sentence)
-        with st.container(key="lesson_text"):
-            st.markdown(_unbroken(step.text))
-        shown = step.key in progress.revealed()
-        class_mode.lead(step, shown)
-        left, right = st.columns([11, 9], gap="medium")
-        with left:
-            _draw_chart(step, shown)
-        with right, st.container(key="lesson_question"):
-            if shown:
-                _draw_answer(step)
-            else:
-                _draw_question(step)
-        st.caption(_unbroken(FOOTER))
-    progress.into_link(step)
+        if step is None:
+            ending.show()
+        else:
+            _draw_step(step)
+    turn_keys.listen(len(STEPS) if step is None else STEPS.index(step))
     with st.sidebar, st.container(horizontal=True, gap="small"):
         copy_link()
         figures.offer()
 
 
-def _top() -> Step:
-    """Draw the title, its badges and the buttons of all steps. Return the step that the link names."""
+def _draw_step(step: Step) -> None:
+    """Draw a step: its story, its picture, and its question or the answer."""
+    for sentence in progress.notes(step):
+        sorry(sentence)
+    shown = step.key in progress.revealed()
+    _tell(step, shown)
+    class_mode.lead(step, shown)
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        picture.draw(step, shown)
+    with right, st.container(key="lesson_question"):
+        if shown:
+            _draw_answer(step)
+        else:
+            _draw_question(step)
+    st.caption(_unbroken(story.FORESTS[step.key]))
+    if not state.PRESENT.value:
+        st.caption(_unbroken(FOOTER))
+    progress.into_link(step)
+
+
+def _top() -> Step | None:
+    """Draw the title, its badges and the buttons of all steps. Return the step that the link names, or None."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"):
         title = _row()
         with _row():
             place = st.container(width="content")
-            known(progress.STEP, progress.NUMBERS)
+            known(progress.STEP, progress.PLACES)
             chosen = st.segmented_control(
                 "Step",
-                progress.NUMBERS,
+                progress.PLACES,
                 default=progress.NUMBERS[0],
                 required=True,
                 key=progress.STEP,
@@ -67,9 +77,14 @@ def _top() -> Step:
                 label_visibility="collapsed",
                 width="content",
             )
+    if chosen == progress.END:
+        with title:
+            st.markdown(f"#### {story.ENDING}", anchors=False, width="content")
+        return None
     number = int(chosen) if chosen in progress.NUMBERS else 0
     step = STEPS[number]
-    place.markdown(f"Step {number} of {len(STEPS) - 1} · {step.minutes} min", width="content")
+    if not state.PRESENT.value:
+        place.markdown(f"Step {number} of {len(STEPS) - 1} · {step.minutes} min", width="content")
     with title:
         st.markdown(f"#### {step.title}", anchors=False, width="content")
         for kind in step.badges:
@@ -82,36 +97,12 @@ def _row() -> DeltaGenerator:
     return st.container(horizontal=True, vertical_alignment="center", gap="small", width="content")
 
 
-def _draw_chart(step: Step, shown: bool) -> None:
-    chart_place = st.container()
-    at = _control(step, shown)
-    fig, alt, below = lesson_charts.draw(step.key, at, shown, state.LESSON_AGAIN.value)
-    fig = enlarged(fig) if state.PRESENT.value else fig
-    chart(fig, alt, chart_place, title=step.title, public="Curator only" not in step.badges, key=f"lesson_{step.key}")
-    if below:
-        st.markdown(_unbroken(below))
-
-
-def _control(step: Step, shown: bool) -> str:
-    """Draw the control of the step, and return its value. The user can move it even after the answer is shown.
-
-    A value that is not among the options becomes the start value.
-    """
-    control, options = step.control, list(step.control.options)
-    known(progress.AT, options)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        settings: Any = {"key": progress.AT, "bind": LINKED, "disabled": not shown}
-        if control.few:
-            value = st.segmented_control(control.label, options, default=control.start, required=True, **settings)
-        else:
-            value = st.select_slider(control.label, options, control.start, **settings)
-        if step.key == "proof" and shown:
-            st.button("Draw again", on_click=_draw_again)
-    return value if value in options else control.start
-
-
-def _draw_again() -> None:
-    state.LESSON_AGAIN.value += 1
+def _tell(step: Step, shown: bool) -> None:
+    """Draw the line of the story and the text of a step. In presentation mode, the answer replaces the text."""
+    with st.container(key="lesson_text"):
+        st.markdown(_unbroken(f":gray[**{story.TITLE}.** {story.LINES[step.key]}]"))
+        if not (shown and state.PRESENT.value):
+            st.markdown(_unbroken(step.text))
 
 
 def _draw_question(step: Step) -> None:
@@ -139,6 +130,12 @@ def _draw_answer(step: Step) -> None:
     class_mode.counted(step)
     st.markdown(_unbroken(step.reveal))
     st.markdown(_unbroken(f"**{step.take_away}**"))
+    if not state.PRESENT.value:
+        _draw_links(step)
+    _back_and_next(step, _draw_notes)
+
+
+def _draw_links(step: Step) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for link in step.links:
             st.page_link(
@@ -151,12 +148,18 @@ def _draw_answer(step: Step) -> None:
     for link in step.links:
         if link.note:
             st.caption(_unbroken(link.note))
-    _back_and_next(step, _draw_notes)
 
 
 def _draw_notes(step: Step) -> None:
-    """Draw a button that opens the notes of the step and the feedback on each answer."""
+    """Draw a button that opens the notes of the step and the feedback on each answer.
+
+    In presentation mode it also has the text of the step and its links, for which the page has no room.
+    """
     with st.popover("More"):
+        if state.PRESENT.value:
+            st.markdown(_unbroken(step.text))
+            _draw_links(step)
+            st.caption(_unbroken(FOOTER))
         if step.aside:
             st.markdown(f"**{step.aside_title}**\n\n{step.aside}")
         if step is STEPS[-1]:
@@ -179,13 +182,12 @@ def _back_and_next(step: Step, after: Callable[[Step], None]) -> None:
     with st.container(horizontal=True, gap="small"):
         if number > 0:
             st.button("← Back", on_click=progress.go_to, args=(number - 1,))
-        if number < len(STEPS) - 1:
-            st.button(
-                "Next →",
-                type="primary" if step.key in progress.revealed() else "secondary",
-                on_click=progress.go_to,
-                args=(number + 1,),
-            )
+        st.button(
+            "Next →",
+            type="primary" if step.key in progress.revealed() else "secondary",
+            on_click=progress.go_to,
+            args=(number + 1,),
+        )
         after(step)
 
 

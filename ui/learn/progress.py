@@ -15,6 +15,8 @@ from ui.learn.step import Step
 from ui.learn.steps import STEPS
 
 NUMBERS: Final = [str(i) for i in range(len(STEPS))]
+END: Final = "end"  # the ending, as a value of STEP
+PLACES: Final = [*NUMBERS, END]
 TITLE: Final = "Lesson"
 STEP, AT = state.STEP, state.AT
 SHOWN: Final = "shown"  # parameter of the link, besides STEP and AT
@@ -26,6 +28,9 @@ def take_the_link() -> None:
         return
     sentences, asked = [], st.query_params.get(STEP, NUMBERS[0])
     step = STEPS[int(asked) if asked in NUMBERS else 0]
+    if asked == END:
+        _memory()["said"] = ("", [])
+        return
     if asked not in NUMBERS:
         sentences.append(f"The link asks for step {asked}. There are steps 0 to {NUMBERS[-1]}; this is step 0.")
     elif (at := st.query_params.get(AT, step.control.start)) not in step.control.options:
@@ -59,8 +64,8 @@ def hands() -> dict[str, list[int]]:
 
 
 def go_to(number: int) -> None:
-    """Open another step."""
-    STEP.value = NUMBERS[number]
+    """Open another step, or the ending after the last step."""
+    STEP.value = PLACES[number]
     start_control()
 
 

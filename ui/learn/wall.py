@@ -77,8 +77,8 @@ def _how_to_join(host: str, port: int, code: str) -> str:
     link = escape(address(host, port, code))
     picture = escape(segno.make(link, error="m", micro=False).svg_data_uri(border=3, light="white"))
     return (
-        f'<div class="wall"><img src="{picture}" alt="QR code of {link}"><div><p>Scan the code, or open:</p> '
-        f'<p class="address">{escape(host)}:{port}</p><p>Then type:</p> <p class="letters">{escape(code)}</p> '
+        f'<div class="wall"><img src="{picture}" alt="QR code of {link}"><div><p>Scan the code. Or open: </p>'
+        f'<p class="address">{escape(host)}:{port}</p><p>Then type: </p><p class="letters">{escape(code)}</p>'
         '<p class="note">Phones must be in the same network as this computer.</p></div></div>'
     )
 

@@ -104,11 +104,15 @@ LESSON: Final = """<style>
 [data-testid=stMainBlockContainer] {padding-bottom: 1rem}
 .st-key-lesson_text p, .st-key-lesson_question p, .st-key-lesson_question label p {font-size: 1rem; line-height: 1.4}
 .st-key-lesson_page h4 {padding: 0}
+[class*=st-key-stage_] {min-height: 374px}
+@media (min-width: 641px) and (max-height: 760px) {
+  [class*=st-key-stage_] {min-height: 302px}
+}
 @media (min-width: 641px) {
   .st-key-step {min-width: 22.6rem}
 }
 @media (max-width: 640px) {
-  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.5rem; min-width: 2.3rem}
+  .st-key-step [data-testid=stButtonGroup] button {padding: 0 0.3rem; min-width: 2rem}
 }
 .st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.5rem}
 .st-key-lesson_page [data-testid=stMarkdownContainer] {margin-bottom: 0}
@@ -129,4 +133,25 @@ WALL: Final = """<style>
 }
 .st-key-room_status [data-testid=stMarkdown] p {font-size: 1.125rem}
 .st-key-room_status button {min-height: 1.75rem; padding: 0 0.5rem}
+</style>"""
+
+# The lesson in presentation mode: a step fits 1280 x 720 pixels, and no text is smaller than 20 pixels. On a larger
+# screen the type grows with the screen.
+LESSON_PRESENTED: Final = """<style>
+html {font-size: max(20px, min(2.77vh, 1.56vw))}
+[data-testid=stMainBlockContainer] {padding: 0.4rem 2.6rem 0.25rem 1.8rem}
+.st-key-lesson_page, .st-key-lesson_page [data-testid=stVerticalBlock] {gap: 0.35rem}
+.st-key-lesson_page :is(p, label, button, li, [data-testid=stCaptionContainer]) {font-size: 1rem}
+.st-key-lesson_page .stMarkdownBadge {font-size: 1rem !important}
+[data-testid=stPopoverBody] :is(p, label, [data-testid=stCaptionContainer]) {font-size: 1rem}
+.st-key-lesson_page [data-testid=stMarkdownContainer] p {line-height: 1.3}
+.st-key-lesson_page [data-testid=stSlider] :is([data-testid=stSliderThumbValue], div) {font-size: 1rem}
+.st-key-lesson_page [data-testid=stButtonGroup] button {min-height: 2rem; padding: 0 0.6rem}
+.st-key-lesson_page button {min-height: 2rem; padding: 0.1rem 0.6rem}
+.st-key-lesson_page .st-key-lesson_question :is(p, label) {font-size: 1.1rem}
+.st-key-lesson_page h4 {font-size: 1.4rem}
+.st-key-lesson_page [class*=st-key-stage_] {min-height: 18.8rem}
+.st-key-step {min-width: 0}
+.st-key-end_presentation {top: auto; bottom: 0; left: auto; right: 1.8rem}
+.st-key-end_presentation p {font-size: 1rem}
 </style>"""

@@ -1,0 +1,73 @@
+"""The picture of a step: the scene or the chart, with the control of the step below it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from dpforest.plotting.lesson import enlarged
+from ui import state
+from ui.learn import lesson_charts, progress, stage
+from ui.learn.scenes import scene
+from ui.learn.step import Step
+from ui.shared.controls import LINKED, known
+from ui.shared.page import chart
+from ui.shared.wording import unbroken
+
+SCENE, CHART = "Scene", "Chart"
+PICTURES: Final = [SCENE, CHART]
+
+
+def draw(step: Step, shown: bool) -> None:
+    """Draw the scene or the chart of a step, and the controls. Both contain the answer only if `shown`."""
+    place = st.container()
+    at, kind = _controls(step, shown)
+    fig, alt, below = lesson_charts.draw(step.key, at, shown, state.LESSON_AGAIN.value)
+    with place:
+        if kind == CHART:
+            if state.PRESENT.value:
+                fig = enlarged(fig).update_layout(height=stage.CHART_HEIGHT)
+            public = "Curator only" not in step.badges
+            chart(fig, alt, title=step.title, public=public, key=f"lesson_{step.key}")
+        else:
+            stage.play(scene(step.key, at, shown, state.LESSON_AGAIN.value), state.STAGE(step.key))
+    if below:
+        st.markdown(unbroken(below))
+
+
+def _controls(step: Step, shown: bool) -> tuple[str, str]:
+    """Draw the control of the step, and a switch between scene and chart. Return both values.
+
+    The user can move the control even after the answer is shown. A value that is not among the options becomes the
+    start value. In presentation mode, the control appears with the answer.
+    """
+    control, options = step.control, list(step.control.options)
+    known(progress.AT, options)
+    known(state.PICTURE, PICTURES)
+    value = control.start
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        settings: Any = {"key": progress.AT, "bind": LINKED, "disabled": not shown}
+        if state.PRESENT.value and not shown:
+            pass
+        elif control.few:
+            value = st.segmented_control(control.label, options, default=control.start, required=True, **settings)
+        else:
+            value = st.select_slider(control.label, options, control.start, **settings)
+        if step.key == "proof" and shown:
+            st.button("Draw again", on_click=_draw_again)
+        kind = st.segmented_control(
+            "Picture",
+            PICTURES,
+            default=SCENE,
+            required=True,
+            key=state.PICTURE,
+            bind=LINKED,
+            label_visibility="collapsed",
+            width="content",
+        )
+    return (value if value in options else control.start), kind or SCENE
+
+
+def _draw_again() -> None:
+    state.LESSON_AGAIN.value += 1
