@@ -13,6 +13,7 @@ from tests.ui.desk import HIGHEST, LOWEST, RANGE, SOURCE, answer, chooser, confi
 from ui.explore import card_answers as answers
 from ui.explore.bulk_cards import HIGH, LATER, LIST, LOW, OF_LISTS, OUT, WHOLE, WHY, with_ranges
 from ui.explore.card_answers import NumberAnswer
+from ui.explore.card_forms import BY_CURATOR
 from ui.explore.cards import (
     CATEGORY,
     DATE,
@@ -151,7 +152,7 @@ def test_many_attributes_change_only_the_parts_that_were_asked_about():
 def test_each_column_has_a_card_and_the_progress_counts_columns(page):
     assert "3 of 11 columns are ready." in words(page), "the date, the identifier and the remark are left out"
     options = chooser(page).options
-    assert options[:2] == ["several number columns at once (6)", "several lists at once (2)"]
+    assert options[:2] == ["several number columns at once (6)", "several lists at once (3)"]
     assert [o for o in options if o.startswith("x")] == ["x… (3 columns)"]
     assert {
         "admitted (left out, has dates)",
@@ -204,6 +205,18 @@ def test_a_wrong_range_gets_a_sentence_and_nothing_is_lost(page, low, high):
     assert (field(page, LOWEST).value, field(page, HIGHEST).value) == (low, high)
 
 
+def test_cells_with_units_are_no_numbers(app):
+    rows = "km,age,ill\n" + "".join(f"{i % 9}.5 km,{i % 50},{'ab'[i % 2]}\n" for i in range(90))
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    app.file_uploader[0].upload("ways.csv", rows.encode()).run()
+    app.session_state["tab"] = "Data"
+    open_card(app.run(), "km")
+    next(group for group in app.segmented_control if group.label == "This column is").set_value(NUMBER).run()
+    answer(app, "the map of the town")
+    assert "Most cells of 'km' are no numbers" in words(app) and "schemas" not in app.session_state
+
+
 def test_words_and_signs_among_numbers_are_rules_of_the_schema(page):
     answer(open_card(page, "CRP"), "the manual of the device", 0, 500)
     crp = attribute(page, "CRP")
@@ -238,8 +251,9 @@ def test_a_rare_value_is_listed_only_by_hand(page, rare, listed):
 def test_lists_are_answered_one_by_one_and_hold_nothing_rare(page):
     assert chooser(open_card(page, "several lists")).value == LISTS
     asked = lists_of(page)
-    assert {name: box.value for name, box in asked.items()} == {"smokes": LATER, "illness": LATER}, "none is public yet"
-    assert [box.label for box in asked.values()] == ["**smokes**: no; yes", "**illness**: cold; flu"]
+    assert {name: box.value for name, box in asked.items()} == dict.fromkeys(("ill", "smokes", "illness"), LATER)
+    labels = ["**ill** (the label): ja; nein", "**smokes**: no; yes", "**illness**: cold; flu"]
+    assert [box.label for box in asked.values()] == labels and OUT not in asked["ill"].options
     notes = "\n".join(caption.value for caption in page.caption)
     assert "rows have it, so not in the list: “YES”" in notes and "so not in the list: “Kuru”" in notes
     field(page, OF_LISTS).set_value("the catalog of diagnoses")
@@ -247,21 +261,25 @@ def test_lists_are_answered_one_by_one_and_hold_nothing_rare(page):
     assert "You answered “later” for every column." in words(page) and "schemas" not in page.session_state
     lists_of(page)["illness"].set_value(LIST)
     lists_of(page)["smokes"].set_value(OUT)
+    lists_of(page)["ill"].set_value(LIST)
     press(page, "Use these answers")
     assert (attribute(page, "illness").categories, attribute(page, "illness").leaks()) == (("cold", "flu"), [])
     assert "smokes" not in schema(page).names and "Kuru" not in str(attribute(page, "illness").to_dict())
+    assert (schema(page).classes, schema(page).classes_note) == (("ja", "nein"), "the catalog of diagnoses")
+    open_card(page, "the label")
+    assert field(page, SOURCE).value == BY_CURATOR, "the format of the file is no fact with another source"
 
 
 def lists_of(page) -> dict:
     """Return the questions of the card about several lists, by column."""
     boxes = [box for box in page.radio if LIST in box.options]
-    return {box.label.partition("**: ")[0].strip("*"): box for box in boxes}
+    return {box.label.split("**")[1]: box for box in boxes}
 
 
 def test_columns_are_left_out_without_a_source(page):
     open_card(page, "several lists")
-    for box in lists_of(page).values():
-        box.set_value(OUT)
+    for name in ("smokes", "illness"):
+        lists_of(page)[name].set_value(OUT)
     press(page, "Use these answers")
     assert not {"smokes", "illness"} & set(schema(page).names) and not page.exception
 
@@ -275,7 +293,7 @@ def test_texts_that_may_be_remarks_start_as_left_out(app):
     app.session_state["tab"] = "Data"
     app.run()
     open_card(app, "several lists")
-    assert {name: box.value for name, box in lists_of(app).items()} == {"note": OUT, "town": LATER}
+    assert {name: box.value for name, box in lists_of(app).items()} == {"ill": LATER, "note": OUT, "town": LATER}
     field(app, OF_LISTS).set_value("the list of towns")
     lists_of(app)["note"].set_value(LATER)
     lists_of(app)["town"].set_value(LIST)
@@ -284,7 +302,9 @@ def test_texts_that_may_be_remarks_start_as_left_out(app):
     kind = next(group for group in app.segmented_control if group.label == "This column is")
     assert kind.value == LEFT_OUT and "may be remarks" in words(app)
     kind.set_value(CATEGORY).run()
-    assert field(app, SOURCE).value == "", "the last source is not proposed for remarks"
+    assert field(app, SOURCE).value == "", "a source is offered again, and never filled in"
+    (earlier,) = [group for group in app.pills if group.label.startswith("Or choose an earlier source")]
+    assert earlier.options == ["the list of towns"]
 
 
 def test_ranges_that_names_suggest_are_confirmed_together(page):

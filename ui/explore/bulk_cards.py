@@ -12,6 +12,7 @@ from dpforest.tables.csv_values import written
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural
 from dpforest.tables.public_ranges import public_range
+from dpforest.tables.read_parts import CLASSES
 from dpforest.tables.reading_rules import Spellings
 from ui import state
 from ui.explore import card_answers as answers
@@ -27,7 +28,7 @@ from ui.explore.card_parts import (
     use,
     without,
 )
-from ui.explore.cards import RARE, may_be_remarks, often, often_signs, rare, usual
+from ui.explore.cards import RARE, may_be_remarks, often, often_signs, open_parts_of_table, rare, usual
 from ui.explore.confirm import HOW_KNOWN as WHY
 from ui.explore.edited_cells import bound_of, shown
 from ui.shared import tables
@@ -76,6 +77,17 @@ def lists(table: Table) -> list[Feature]:
         if proposal_of(table, feature.name).kind == column_kinds.CATEGORY
         if 0 < len(written(_list_of(table, feature.name)[0])) <= _SHORT
     ]
+
+
+def asks_classes(table: Table) -> bool:
+    """Return whether the checklist of lists also asks for the classes of the label."""
+    is_open = CLASSES in open_parts_of_table(table.domain)
+    return is_open and len(written(_list_of(table, table.label)[0])) <= _SHORT
+
+
+def n_lists(table: Table) -> int:
+    """Return the number of lists on the checklist, with the classes of the label."""
+    return len(lists(table)) + asks_classes(table)
 
 
 def _list_of(table: Table, name: str) -> tuple[list[str], Spellings]:
@@ -215,15 +227,15 @@ def _cell(value: Any) -> str:
 
 def show_lists(table: Table) -> None:
     """Ask which lists of values are public, and which columns to leave out. A list has no values that few rows have."""
-    features = lists(table)
+    names = [*([table.label] if asks_classes(table) else []), *(feature.name for feature in lists(table))]
     key = f"card_{tables.fingerprint(table.domain)[:12]}_lists"
     st.markdown(
         f"**The values of several columns, as your rows have them.** Choose “{LIST}” only if everybody could know all "
         "of its values without your rows, for example from your form. To change a list, choose its column under “Card”."
     )
     with st.form(f"{key}_form", border=False):
-        with st.container(height="content" if len(features) <= _MANY else _HEIGHT, border=False):
-            answer_of = {feature.name: _ask_list(table, feature.name, key) for feature in features}
+        with st.container(height="content" if len(names) <= _MANY else _HEIGHT, border=False):
+            answer_of = {name: _ask_list(table, name, key) for name in names}
         words = source_field(table, key, label=OF_LISTS)
         if not st.form_submit_button("Use these answers", type="primary"):
             return
@@ -240,15 +252,16 @@ def _ask_list(table: Table, name: str, key: str) -> str:
     """Show the list of a column and the values that are not in it. Return the user's answer about the list."""
     values, spellings = _list_of(table, name)
     are_remarks = may_be_remarks(values)
-    options = [LIST, OUT, LATER]
+    is_label = name == table.label
+    options = [LIST, LATER] if is_label else [LIST, OUT, LATER]
     answer = st.radio(
-        f"**{plain(name, 60)}**: {plain(written(values), 2 * _SHORT)}",
+        f"**{plain(name, 60)}**{' (the label)' if is_label else ''}: {plain(written(values), 2 * _SHORT)}",
         options,
-        options.index(OUT if are_remarks else LATER),
+        options.index(OUT if are_remarks and not is_label else LATER),
         key=state.CARD_LIST(f"{key}_{name}"),
         horizontal=True,
     )
-    if are_remarks:
+    if are_remarks and not is_label:
         st.caption("These may be remarks, which can name a person. Remarks are no public list.")
     counts = counted_values(table, name)
     notes = [f"“{plain(spelling, 40)}” counts as “{plain(value, 40)}”." for spelling, value in spellings]
@@ -257,7 +270,8 @@ def _ask_list(table: Table, name: str, key: str) -> str:
         named = ", ".join(f"“{plain(value, 40)}”" for value in unusual[:_SHOWN])
         more = f" and {len(unusual) - _SHOWN:,} more" if unusual[_SHOWN:] else ""
         it, counts_as = ("it", "It counts as") if len(unusual) == 1 else ("them", "They count as")
-        notes.append(f"Fewer than {RARE} rows have {it}, so not in the list: {named}{more}. {counts_as} missing.")
+        means = "missing" if not is_label else "rows without a label, which are left out"
+        notes.append(f"Fewer than {RARE} rows have {it}, so not in the list: {named}{more}. {counts_as} {means}.")
     if notes:
         st.caption(" ".join(notes))
     return answer
@@ -266,5 +280,8 @@ def _ask_list(table: Table, name: str, key: str) -> str:
 def _with_lists(domain: Domain, table: Table, public: list[str], source: str) -> Domain:
     for name in public:
         values, spellings = _list_of(table, name)
-        domain = answers.with_list(domain, order_of(table), name, values, source, spellings=spellings)
+        if name == table.label:
+            domain = answers.with_classes(domain, values, spellings, source)
+        else:
+            domain = answers.with_list(domain, order_of(table), name, values, source, spellings=spellings)
     return domain

@@ -55,6 +55,7 @@ from ui.shared.page import sorry
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
+BY_CURATOR: Final = "the curator's decision about the file"  # proposed source of the file's format and columns
 KEEP_RARE: Final = "Rare values that a public list has"
 _SHOWN: Final = 8  # largest number of rare values that a warning names
 _ALL: Final = 1_000_000  # characters, in practice no limit: a text that the user asserts must not be cut off
@@ -378,7 +379,7 @@ def label_and_file(table: Table) -> None:
         merged = _merged(spellings, counts, key, are_confirmed=confirmed)
         st.markdown(f"**The file.**\n{_about_file(table)}")
         before = domain.classes_note if confirmed else ""
-        columns_note = domain.columns_note if domain.columns_source == "asserted" else ""
+        columns_note = domain.columns_note if domain.columns_source == "asserted" else BY_CURATOR if confirmed else ""
         note = source_field(table, key, before if not is_open else columns_note)
         if not st.form_submit_button("Confirm that this is public", type="primary"):
             return

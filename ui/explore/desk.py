@@ -81,7 +81,7 @@ def _progress(n_columns: int, n_open: int, n_out: int, is_open: list[str]) -> st
 def _choose(table: Table, every: list[Card], is_open: list[str]) -> str | None:
     """Let the user choose a card, and return its id. The choice starts at the first open card that was not skipped."""
     by_id = {card.id: card for card in every}
-    sizes = {NUMBERS: len(bulk_cards.numbers(table)), LISTS: len(bulk_cards.lists(table))}
+    sizes = {NUMBERS: len(bulk_cards.numbers(table)), LISTS: bulk_cards.n_lists(table)}
     bulk = [id for id, size in sizes.items() if size > 1]
     options = [*bulk, *by_id, TABLE]
     titles = {
