@@ -64,7 +64,7 @@ chart_and_table.about_leaks(table)
 groups = f", groups by {plain(view.column, 30)}" if view.column else ""
 titled(
     f"{view.measure[0].upper()}{view.measure[1:]} against ε{groups}",
-    "Curator only",
+    "Do not share",
     help="Measured on rows held out. The bands hold eight in ten of the simulated releases.",
 )
 with st.container(key="compared_chart"):
@@ -75,7 +75,7 @@ with st.container(horizontal=True, vertical_alignment="center", horizontal_align
     n_releases_caption = st.empty()
     n_releases_caption.caption("The first releases are being simulated.", width="content")
     progress = st.container(width=420)
-    name = "CURATOR_ONLY_compare.csv"
+    name = "DO_NOT_SHARE_compare.csv"
     offer_csv("All simulated releases as CSV", lambda: latest["result"].pieces, name, type="tertiary")
 
 names = ["Table", "Depth", "Trees", "ε × depth", RULES_TAB]

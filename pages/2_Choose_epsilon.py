@@ -137,7 +137,7 @@ with tabs[open_tab]:
     elif open_tab == "Attack it":
         membership.show(table, chosen_settings, certificate, ledger)
     else:
-        titled("For a privacy board", "Curator only")
+        titled("For a privacy board", "Do not share")
         report_button = report.ReportButton(
             table,
             lambda shown, column: report.report(shown, chosen_settings, certificate, answers, scale, level, column),

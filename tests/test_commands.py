@@ -124,8 +124,8 @@ def test_a_release_asks_before_it_spends(folder, capsys, monkeypatch, answer, co
     os.close(writer)
     shown = capsys.readouterr().err
     assert f"Spent on “{PEOPLE}” so far: nothing. After this release: ε = 1." in shown and "CERTIFIED" in shown
-    assert "Planned certificate, for the curator only" in shown and "you state that nobody chose the forest" in shown
-    assert "For the curator only: the table has 435 rows." in shown
+    assert "Planned certificate. Do not share it" in shown and "you state that nobody chose the forest" in shown
+    assert "Do not share: the table has 435 rows." in shown
     assert sum(len(each.bookings) for each in Book().populations()) == spent
 
 

@@ -268,8 +268,8 @@ def _question(plan: Plan, rows: pd.DataFrame) -> str:
     spent = f"ε = {text_up(before)} in {plural(n, 'release')}" if n else "nothing"
     limit = "" if cap is None else f" The cap is {text_up(cap)}."
     return (
-        f"Planned certificate, for the curator only; the file states the final one.\n{certificate}\n\n"
-        f"For the curator only: {_rows_in_words(len(rows), int(is_labeled.sum()))}\n"
+        f"Planned certificate. Do not share it; the file states the final one.\n{certificate}\n\n"
+        f"Do not share: {_rows_in_words(len(rows), int(is_labeled.sum()))}\n"
         f"Spent on “{plan.population.name}” so far: {spent}. "
         f"After this release: ε = {text_up(after.epsilon)}{at}.{limit} A release cannot be undone."
     )

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpforest.limits import MANY_DISTINCT, MAX_CATEGORIES, MAX_WORDS
 from dpforest.tables.cells import cell_text, key
 from dpforest.tables.csv_columns import MISSING_NUMBERS, MISSING_TEXTS, numbers_one_by_one
+from dpforest.tables.csv_table import CsvTable, label_candidates
 from dpforest.tables.dates import COMPACT, DATE_FORMATS, date_of, is_in_format
 from dpforest.tables.features import plural
 from dpforest.tables.reading_rules import SIGNS, Spellings, without_sign
@@ -36,6 +36,7 @@ _BEYOND_A_LIMIT: Final = ("<", ">", "≤", "≥")  # signs of a value beyond a l
 _FEW_ROWS: Final = 20  # a column with at most this many known cells is not called identifiers or free text
 _LONG: Final = 25  # the texts of a column of free text have more than 25 characters on average
 _MANY_WORDS: Final = 50  # a column of free text has more than 50 different words
+_FEW_MISSING: Final = 0.1  # share of missing cells that a proposed label may have
 _SHOWN: Final = 5
 _CENTURIES: Final = (1900, 2100)  # a number such as 20240131 is a date only if its year lies between these
 _TWO_DIGIT_YEAR: Final = re.compile(r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2}( .*)?", re.ASCII)
@@ -123,29 +124,29 @@ def propose_kind(cells: Iterable[Any], decimal: str | None = None) -> ColumnProp
     )
 
 
-def likely_label(table: pd.DataFrame, candidates: Sequence[str]) -> str:
+def likely_label(csv: CsvTable) -> str:
     """Return the column that is proposed as the label of an upload.
 
-    This is the best candidate or, if it holds numbers with words or signs ("<0,5") or free text, the last column of the
-    table that holds categories.
+    This is the best of `label_candidates` if a few missing cells do not matter. If this column holds numbers with words
+    or signs ("<0,5") or free text, it is the last column of the table that holds categories.
 
     Parameters
     ----------
-    table : DataFrame
-        Rows as they were read.
-    candidates : sequence of str
-        Result of `label_candidates`: at least one column.
+    csv : CsvTable
+        A file with at least one candidate.
 
     Examples
     --------
-    >>> flow = [f"0,{i % 9}" if i % 3 else "<0,5" for i in range(60)]
-    >>> table = pd.DataFrame({"risk": ["low", "high", None] * 20, "flow": flow})
-    >>> likely_label(table, ["flow", "risk"]), likely_label(table, ["risk", "flow"])
-    ('risk', 'risk')
+    >>> from dpforest import read_csv
+    >>> rows = [f"{'yn'[i % 2]};{'<0,5' if i % 3 else i % 9};{'lh'[i % 2] if i % 12 else ''}" for i in range(60)]
+    >>> likely_label(read_csv("\\n".join(["smokes;flow;risk", *rows]).encode()))
+    'risk'
     """
-    from_the_right = [name for name in reversed(list(table.columns)) if name in candidates]
+    columns = [replace(c, n_missing=0) if c.n_missing <= _FEW_MISSING * csv.n_rows else c for c in csv.columns]
+    candidates = label_candidates(replace(csv, columns=tuple(columns)))
+    from_the_right = [name for name in reversed(list(csv.table.columns)) if name in candidates]
     for name in (candidates[0], *from_the_right):
-        proposal = propose_kind(table[name])
+        proposal = propose_kind(csv.table[name])
         if proposal.kind not in (NUMBER_WITH_WORDS, FREE_TEXT) and not proposal.signs:
             return name
     return candidates[0]

@@ -30,7 +30,7 @@ def test_figures_and_curve_appear_before_the_refinement_ends(explore: Explore) -
     assert (meaning.label, meaning.value) == ("What ε = 1 means", "≤ 69.7 of 100")
     assert meaning.note.endswith("are right (a coin: 50). At which of two values it has: ≤ 79.5.")
     expect(explore.badge("Simulated at ε = 1, add-remove")).to_be_attached()
-    expect(explore.badge("Curator only")).to_be_visible()
+    expect(explore.badge("Do not share")).to_be_visible()
     expect(explore.main.get_by_text(re.compile("699 samples · Is a lump benign"))).to_be_visible()
     assert explore.reds() == []
 
@@ -243,10 +243,10 @@ def test_every_tab_opens_and_describes_its_charts(explore: Explore) -> None:
 
 
 def test_files_for_the_curator_are_marked_and_agree_with_the_page(explore: Explore) -> None:
-    """Names of files with figures from raw rows contain CURATOR_ONLY, and the numbers agree with the page."""
+    """Names of files with figures from raw rows contain DO_NOT_SHARE, and the numbers agree with the page."""
     explore.open(**SMALL, trees=5, depth=3, tab="Leaves")
     name, text = explore.download("Download all leaves of this selection")
-    assert "CURATOR_ONLY" in name
+    assert "DO_NOT_SHARE" in name
     leaves = pd.read_csv(io.StringIO(text))
     assert len(leaves) == 5 * 2**3
     counts = leaves.filter(like="rows with label").sum(axis=1)
@@ -261,7 +261,7 @@ def test_files_for_the_curator_are_marked_and_agree_with_the_page(explore: Explo
     assert shown and float(shown[1]) == pytest.approx(100 * mean, abs=0.06)
 
     name, text = explore.download("Curve as CSV")
-    assert "CURATOR_ONLY" in name
+    assert "DO_NOT_SHARE" in name
     curve = pd.read_csv(io.StringIO(text)).set_index("epsilon")
     assert curve["accuracy"].to_dict() == pytest.approx(explore.curve())
     assert (curve["simulated_releases"] == 20).all()

@@ -67,7 +67,7 @@ def test_released_forest_is_certified_and_predicts(explore: Explore, friend: Exp
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download predictions").click()
     download = waiting.value
-    assert "CURATOR_ONLY" in download.suggested_filename, "the new rows are next to the predictions"
+    assert "DO_NOT_SHARE" in download.suggested_filename, "the new rows are next to the predictions"
     answers = pd.read_csv(download.path(), dtype=str, keep_default_na=False)
     assert answers["predicted class"].tolist() == [str(c) for c in forest.predict(new_rows)]
 
@@ -175,7 +175,7 @@ def test_the_certificate_of_an_upload_names_its_source(explore: Explore) -> None
     expect(main).to_contain_text("150 predictions")
     idle(explore.page)
     name, answers = explore.download("Download predictions")
-    assert "CURATOR_ONLY" in name
+    assert "DO_NOT_SHARE" in name
     table = pd.read_csv(io.StringIO(answers), dtype=str)
     expected = [str(c) for c in forest.predict(read_csv(new).table)]
     assert table[f"predicted {clinic.LABEL}"].tolist() == expected

@@ -98,7 +98,7 @@ def test_a_typed_bound_is_used_by_the_forest(uploaded: Explore) -> None:
     expect(uploaded.page.get_by_role("tabpanel")).to_contain_text("Read from the rows: the bounds of 1 column,")
     idle(uploaded.page)
     name, text = uploaded.download("Download as JSON")
-    assert "CURATOR_ONLY" in name, "other entries are still read from the rows"
+    assert "DO_NOT_SHARE" in name, "other entries are still read from the rows"
     size = next(f for f in json.loads(text)["features"] if f["name"] == "Größe")
     assert (size["high"], size["source"], size["source_note"]) == (2.5, "asserted", "nobody is taller")
     uploaded.confirm(clinic.SOURCE)

@@ -85,7 +85,7 @@ def test_everything_that_the_certificate_rests_on_is_on_the_page():
             for sentence in (*shown.assumptions, *shown.reasons, shown.mechanism):
                 assert sentence in text
             assert "Choosing ε, or any setting, by looking at these figures is not covered by ε." in text
-            assert "computed from the raw rows" in text and "Curator only." in text
+            assert "computed from the raw rows" in text and "Do not share." in text
 
 
 def test_hostile_names_are_inert_and_nothing_is_loaded():
@@ -148,7 +148,7 @@ def test_a_certificate_that_spends_less_than_its_budget_promises_the_spent_part(
 def test_an_uncertified_forest_is_marked_on_top_and_promises_nothing():
     read = Read(render(report(certificate=certificate(reasons=("The noise is seeded.",), loss=math.inf))))
     place = read.text.index("This forest is NOT certified: no limit is proved")
-    for later in ("The noise is seeded.", "Curator only.", "What it costs", STANDING_ASSUMPTIONS[0]):
+    for later in ("The noise is seeded.", "Do not share.", "What it costs", STANDING_ASSUMPTIONS[0]):
         assert read.text.index(later) > place
     for promised in ("promised", "Pure", "times as likely", "after, at most", "no attack", "without exception", "73.2"):
         assert promised not in read.text
@@ -160,7 +160,7 @@ def test_an_uncertified_forest_is_marked_on_top_and_promises_nothing():
 
 def test_a_table_declared_public_is_not_marked_for_the_curator():
     text = Read(render(report(declared_public=True))).text
-    assert "Curator only" not in text and "declared public" in text and "not covered by ε" not in text
+    assert "Do not share" not in text and "declared public" in text and "not covered by ε" not in text
 
 
 def test_costs_are_on_the_page():

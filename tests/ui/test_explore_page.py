@@ -101,7 +101,7 @@ def test_tabs(app, tab):
     app.query_params["tab"] = tab
     app.run()
     assert not app.exception
-    assert "Curator only" in words(app)
+    assert "Do not share" in words(app)
 
 
 def test_follow_one_record(app):

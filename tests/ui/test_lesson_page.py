@@ -139,7 +139,7 @@ def test_badges_match_the_numbers():
     kinds = [step.badges for step in STEPS]
     assert {i for i, badges in enumerate(kinds) if badges == ("Made-up tables",)} == {0, 7}
     assert {i for i, badges in enumerate(kinds) if badges == ("From a formula",)} == {1, 2, 6}
-    assert {i for i, badges in enumerate(kinds) if badges == ("Simulated", "Curator only")} == {3, 4, 5, 8}
+    assert {i for i, badges in enumerate(kinds) if badges == ("Simulated", "Do not share")} == {3, 4, 5, 8}
 
 
 @pytest.mark.parametrize("number", [0, 1, 3])

@@ -56,10 +56,10 @@ def test_the_number_of_persons_of_a_file_is_rounded_and_confirmed():
     app.file_uploader[0].upload("people.csv", f"size,ill\n{rows}\n".encode()).run()
     (size,) = [field for field in app.number_input if field.label.startswith("About how many")]
     assert size.value == 500
-    curator_only = sum("Curator only" in text.value for text in app.markdown)
+    curator_only = sum("Do not share" in text.value for text in app.markdown)
     size.set_value(2_000).run()
     next(b for b in app.button if b.label == "Everybody may know this number").click().run()
     assert not app.exception and next(iter(app.session_state["public_sizes"].values())) == 2_000
     reasons = [text.help for text in app.markdown if "one greedy tree" in text.value and text.help]
     assert "is about 1,000" in reasons[0] and "the classes in the Data tab" in reasons[0]
-    assert sum("Curator only" in text.value for text in app.markdown) == curator_only, "the classes are not public yet"
+    assert sum("Do not share" in text.value for text in app.markdown) == curator_only, "the classes are not public yet"

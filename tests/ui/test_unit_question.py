@@ -158,7 +158,7 @@ def test_leaves_have_persons_and_rows(page):
     assert 105 < leaves["rows"].sum() < 240 and (leaves["rows"] >= leaves["persons"] - 0.01).all()
     text = words(page)
     assert "Per person: **" in text and "A leaf counts once for each person in it" in text and "Per row" not in text
-    assert "each of these rows counts as 1/k person" in text and "Curator only" in text
+    assert "each of these rows counts as 1/k person" in text and "Do not share" in text
 
 
 def test_without_a_unit_leaves_have_rows_only(page):

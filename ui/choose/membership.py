@@ -56,7 +56,7 @@ class Limit:
 def show(table: Table, settings: ForestSettings, certificate: Certificate, ledger: Ledger) -> None:
     """Draw the tab, in which the user chooses a record and attacks it. Moving a control ends a running attack."""
     table, replaced = read_by(table, settings), rows_changed(settings.neighbors) == 2
-    titled("Attack one record, live", "Simulated", "Curator only")
+    titled("Attack one record, live", "Simulated", "Do not share")
     if table.domain.unit is not None:
         st.caption(
             "This attack guesses whether one row is in the table. Here the unit of privacy is a person with all of "

@@ -73,7 +73,7 @@ def _make(key: tuple, _table: Table, _settings: ForestSettings) -> LearningJob:
 
 def show(table: Table, settings: ForestSettings, wanted: float, guessing: float) -> None:
     """Draw learning curves at the chosen ε and at smaller ε, and the number of rows for the accuracy `wanted`."""
-    titled(f"Accuracy with more rows: {settings.name}", "Simulated", "Curator only")
+    titled(f"Accuracy with more rows: {settings.name}", "Simulated", "Do not share")
     st.markdown(
         "**With more rows, each of them matters less, so a forest that learns something often gets the same accuracy "
         "at a smaller ε.** We simulate releases from random parts of this table and see how accuracy changes with the "
@@ -95,7 +95,7 @@ def show(table: Table, settings: ForestSettings, wanted: float, guessing: float)
         words.caption(f"Takes {plural(REPEATS, 'repeat')} on parts of the table; no need to wait for all of them.")
         return
     with below.container():
-        titled("Rows in exchange for ε", "Simulated", "Curator only")
+        titled("Rows in exchange for ε", "Simulated", "Do not share")
         trade = st.empty(), st.empty()
 
     def draw(learning: Learning) -> None:

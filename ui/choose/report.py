@@ -152,7 +152,7 @@ class ReportButton:
         session's caches.
         """
         self._n_drawn += 1
-        name = "privacy_report.html" if self._table.is_public else "CURATOR_ONLY_privacy_report.html"
+        name = "privacy_report.html" if self._table.is_public else "DO_NOT_SHARE_privacy_report.html"
         html = self._make(self._table, self._column)
         with self._place.container():
             # Each drawing has two elements. If a drawing had only one, the second element of the drawing before would

@@ -71,7 +71,7 @@ class Below:
     def _open_table(self, table: Table) -> None:
         titled(
             f"All forests at ε = {self._view.epsilon:g}",
-            "Curator only",
+            "Do not share",
             help="Click on the head of a column to sort by it.",
         )
         self._place = st.empty()
@@ -80,7 +80,7 @@ class Below:
                 "A rule sets depth and trees (as published: the paper, or we), unless a forest’s name states them.",
                 width="content",
             )
-            offer_csv("Table as CSV", lambda: self._shown, "CURATOR_ONLY_compare_table.csv", type="tertiary")
+            offer_csv("Table as CSV", lambda: self._shown, "DO_NOT_SHARE_compare_table.csv", type="tertiary")
 
     @property
     def _without_delta(self) -> str:
@@ -91,7 +91,7 @@ class Below:
         by_depth = self._opened == "Depth"
         lines = (comparison_controls.at_depths if by_depth else comparison_controls.at_sizes)(self._view, table)
         what = "how deep their trees are" if by_depth else "how many trees they have"
-        titled(f"The same forests{self._without_delta}, by {what}", "Curator only")
+        titled(f"The same forests{self._without_delta}, by {what}", "Do not share")
         self._place = st.empty()
         self._note = st.empty()
         if not lines:
@@ -102,7 +102,7 @@ class Below:
         self._name = rules_tab.choose()
         self._rules = rules_tab.RULES[self._name]
         lines, title = rules_tab.lines(self._rules, self._view, table)
-        titled(title, "Curator only", help=self._rules.help)
+        titled(title, "Do not share", help=self._rules.help)
         self._place, self._note = st.empty(), st.empty()
         self._lines = [sweep_job(table, line) for line in lines]
 
@@ -120,7 +120,7 @@ class Below:
     def _open_map(self, table: Table) -> None:
         titled(
             f"One forest{self._without_delta} over ε and depth",
-            "Curator only",
+            "Do not share",
             help="A dot marks the best depth at each ε, the star the best cell. The best depth is chosen by looking "
             "at the rows: a release that uses it is not covered by its ε unless the table is public.",
         )

@@ -26,7 +26,7 @@ def show(choice: Choice, view: ForestView) -> None:
     private = choice.settings.certified
     titled(
         "α of each level",
-        "Simulated" if private else "Curator only",
+        "Simulated" if private else "Do not share",
         help="α sets how questions are judged: near 0 by correctly classified records, which needs little noise; near "
         "1 also by what pays off later. “Follows the error” starts at 1 and falls as the tree gets better.",
     )
@@ -45,7 +45,7 @@ def show(choice: Choice, view: ForestView) -> None:
         st.caption(what_measurements_say())
     titled(
         "How the rows are weighted",
-        "Curator only",
+        "Do not share",
         help="Before each tree, rows that the earlier trees misclassify weigh more. The thick line covers the middle "
         "half of the rows, the thin line all rows. The dotted line is the largest weight that the noise allows for.",
     )

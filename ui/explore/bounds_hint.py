@@ -67,7 +67,7 @@ def show(table: Table, *, pending: bool) -> None:
         return
     titled(
         "Bounds that are exactly a value of your rows",
-        "Curator only",
+        "Do not share",
         help="Only you see this hint. It depends on the rows, so no certificate contains it.",
     )
     st.markdown(

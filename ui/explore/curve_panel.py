@@ -58,7 +58,7 @@ class Panel:
             with st.container(width="content"):
                 titled(
                     _TITLE,
-                    "Curator only",
+                    "Do not share",
                     help="Measured on held-out records. The band is one standard deviation to either side, over "
                     "simulated releases. About two in three fall inside.",
                 )
@@ -88,7 +88,7 @@ class Panel:
             st.download_button(
                 "Curve as CSV",
                 lambda: as_csv(table(self._result, level, choice.settings)),
-                "CURATOR_ONLY_curve.csv",
+                "DO_NOT_SHARE_curve.csv",
                 "text/csv",
                 on_click="ignore",
                 type="tertiary",

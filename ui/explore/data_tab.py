@@ -47,7 +47,7 @@ def show(choice: Choice, simulated: Releases | None = None) -> None:
         look_alikes.show(table)
     titled(
         "What everybody may know",
-        "Curator only" if table.domain.leaks() else None,
+        "Do not share" if table.domain.leaks() else None,
         help="A release publishes all of this. Bounds that are too wide can cost a lot of accuracy, so choose the "
         "narrowest range that is public. Bounds that were read from the rows reveal something about the rows.",
     )
@@ -258,7 +258,7 @@ def _declare(table_key: str, key: state.Key) -> None:
 
 def _notes(table: Table) -> None:
     if table.csv is not None:
-        titled("How the file was read", "Curator only")
+        titled("How the file was read", "Do not share")
         stated = [feature.name for feature in table.domain.features if not feature.leaks()]
         notes = [note for note in table.csv.notes if not note.startswith(tuple(f"{name!r} " for name in stated))]
         st.markdown("\n".join(f"- {plain(note, 300)}" for note in notes))

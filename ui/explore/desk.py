@@ -31,7 +31,7 @@ def show(table: Table, *, pending: bool) -> None:
     n_open = sum(len(card.columns) for card in of_columns)
     titled(
         "Column by column",
-        "Curator only",
+        "Do not share",
         help="A released forest shows the range or the list of values of each column. State only what everybody could "
         "know without your rows. The certificate quotes the source that you write.",
     )

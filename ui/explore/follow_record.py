@@ -41,7 +41,7 @@ def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]
     rows = split(read_by(choice.table, choice.settings))
     codes, truth = rows.X_test[row], int(rows.y_test[row])
     leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
-    titled(f"Record {row + 1} in {plural(view.trees.n_trees, 'tree')}", "Curator only")
+    titled(f"Record {row + 1} in {plural(view.trees.n_trees, 'tree')}", "Do not share")
     if view.added is not None:
         rounds_tab.verdict(view.added, codes, truth)
     elif view.leaf_values is None:

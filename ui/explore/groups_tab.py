@@ -36,7 +36,7 @@ class GroupsTab:
         self._epsilon, self._drawn = choice.settings.epsilon, (0, 0)
         titled(
             "Who pays for the noise",
-            "Curator only",
+            "Do not share",
             help="Each rate is a mean over the simulated releases of the curve above, on held-out rows. A group is a "
             "category of the column, or a bin of its public range. A column without a public range is grouped by "
             "its values.",

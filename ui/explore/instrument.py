@@ -265,7 +265,7 @@ class Instrument:
             "tree": f"Tree {self._tree_index + 1} of {n_trees}{self._for_each_class()}",
             "votes": self._votes_title(),
             "treeAway": f"(the tree at ε = {settings.epsilon:g})",
-            "badge": "Curator only",
+            "badge": "Do not share",
             "mostFlips": percent(1 - 1 / len(self._tree["classes"]), 0) if self._tree else "",
             "rows": self._view.counted if self._view else "rows",
             "curveAlt": f"{name} from {percent(float(mean[0]))} at ε = {self._result.epsilons[0]:g} to "

@@ -36,7 +36,7 @@ def show(choice: Choice, view: ForestView) -> None:
     full = n_counted > 0
     titled(
         "How often labels flip",
-        "Curator only",
+        "Do not share",
         help="A label flips when noise changes the class that a leaf favors. A flip in a large leaf affects more "
         f"{counted}, but the labels of small leaves flip more often.",
     )
@@ -93,7 +93,7 @@ def show(choice: Choice, view: ForestView) -> None:
             "noise reverses the sign of a leaf's step (with more than two classes, when another class gets the largest "
             "step)."
         )
-    titled("Leaf by leaf", "Curator only")
+    titled("Leaf by leaf", "Do not share")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         known(state.SCOPE, SCOPES)
         scope = st.segmented_control(
@@ -125,7 +125,7 @@ def show(choice: Choice, view: ForestView) -> None:
     st.download_button(
         "Download all leaves of this selection (do not share)",
         data=lambda: as_csv(leaf_table(view, leaves)),
-        file_name="CURATOR_ONLY_leaves.csv",
+        file_name="DO_NOT_SHARE_leaves.csv",
         mime="text/csv",
         on_click="ignore",
     )

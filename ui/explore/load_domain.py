@@ -31,7 +31,7 @@ _MB: Final = 2**20
 
 def downloads(table: Table) -> None:
     """Draw buttons that download the applied domain as JSON and as a codebook."""
-    domain, mark = table.domain, "CURATOR_ONLY_" if table.domain.leaks() else ""
+    domain, mark = table.domain, "DO_NOT_SHARE_" if table.domain.leaks() else ""
     st.download_button(
         "Download as JSON",
         json.dumps(domain.to_dict(), indent=1),

@@ -36,7 +36,7 @@ def _by_round(choice: Choice, view: ForestView) -> None:
     floor = float((truth == np.bincount(parts.y_train).argmax()).mean())
     titled(
         "Accuracy by round",
-        "Curator only",
+        "Do not share",
         help="Each round asks all rows one question: in which direction is the score of each leaf of the next tree "
         "still wrong? ε is divided evenly among the rounds. Dotted: always naming the most frequent class.",
     )

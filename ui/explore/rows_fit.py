@@ -68,7 +68,7 @@ def show(table: Table) -> None:
     """Show the number of cells that do not fit the domain, and the values that every fit reads in their place."""
     titled(
         "How the rows fit",
-        "Curator only",
+        "Do not share",
         help="Every fit reads each cell by this public rule, whatever the other rows hold, and refuses none: a refusal "
         "would reveal something about a row.",
     )

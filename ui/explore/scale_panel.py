@@ -24,7 +24,7 @@ def show(choice: Choice, view: ForestView) -> None:
         return
     titled(
         "Where the rows lie on the public scale",
-        "Curator only",
+        "Do not share",
         help="Intervals are equally wide on the public scale, half linear and half logarithmic; ticks are values. "
         "Unless it asks the rows, a forest draws its questions as if all intervals held equally many rows. A released "
         "scale shows, with noise, which intervals hold more rows, and the forest asks there.",

@@ -66,7 +66,7 @@ def _questions(
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(width="content"):
             where = "from here on" if root else "from the root"
-            titled(f"Tree {tree + 1} of {view.trees.n_trees}{_of_class(view, tree)}: questions {where}", "Curator only")
+            titled(f"Tree {tree + 1} of {view.trees.n_trees}{_of_class(view, tree)}: questions {where}", "Do not share")
         depth = SHALLOW
         if deepest > LEAST_DEPTH:
             known(state.LEVELS, range(LEAST_DEPTH, deepest + 1))
@@ -129,7 +129,7 @@ def _whole_tree(
     deepest = int(nodes.trees.level.max())
     titled(
         f"The whole tree: {plural(nodes.trees.n_leaves, 'leaf', 'leaves')} on {plural(deepest + 1, 'level')}",
-        "Curator only",
+        "Do not share",
         help="One row for each level of the tree, the root on top. Color is the rate at which the label of a leaf "
         f"flips away from the most frequent class; above the leaves it is the mean over the {view.counted} below.",
     )

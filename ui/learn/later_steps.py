@@ -10,7 +10,7 @@ DEPTH: Final = Step(
     key="depth",
     goal="Privacy has a price per question, so the best tree is smaller than you think.",
     minutes=5,
-    badges=("Simulated", "Curator only"),
+    badges=("Simulated", "Do not share"),
     title="Depth and empty leaves",
     text="Nursery again: 100 trees, each row in one tree. A question opens a branch for every answer, so deeper trees "
     "tell more rows apart. Without noise that helps: 88.6 % right at depth 4, 94.8 % at depth 6. Empty leaves publish "
@@ -106,7 +106,7 @@ REBUILD: Final = Step(
     control=Control("ε", ("0.1", "0.3", "1", "3", "10", "30", "exact"), "1"),
     reveal="Mean of 200 classes: exact 30.0, ε = 10: 25.0, ε = 3: 19.4, ε = 1: 16.7, ε = 0.3: 15.5. Limit for any "
     "attacker: 18.7 at ε = 1, 16.2 at ε = 0.3.",
-    take_away="ε = 10 would have told on 25 of 30. Small ε, small table: next to nothing leaks, and next to nothing "
+    take_away="ε = 10 would have exposed 25 of 30. Small ε, small table: next to nothing leaks, and next to nothing "
     "is learned.",
     links=(
         Link(
@@ -119,7 +119,7 @@ CHOOSE: Final = Step(
     key="choose",
     goal="Choosing ε is weighing two costs, and the table decides the rate of exchange.",
     minutes=5,
-    badges=("Simulated", "Curator only"),
+    badges=("Simulated", "Do not share"),
     title="Choose ε: a school, a hospital, a bank",
     text="One ε, three tables, the same kind of tree. School: 12,960 applications. Hospital: 699 tissue samples. Bank: "
     "32,561 customers. Count the wrong predictions of 1,000 (bars of the chart: two thirds of releases), and how often "

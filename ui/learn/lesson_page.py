@@ -171,7 +171,7 @@ def _draw_notes(step: Step) -> None:
 
 def _who_pays() -> None:
     title = "Who pays for the noise?"
-    titled(title, "Simulated", "Curator only")
+    titled(title, "Simulated", "Do not share")
     fig, alt, words = lesson_charts.who_pays()
     st.markdown(_unbroken(words))
     chart(fig, alt, title=title, key="lesson_who_pays")

@@ -28,7 +28,7 @@ def draw(step: Step, shown: bool) -> None:
         if kind == CHART:
             if state.PRESENT.value:
                 fig = enlarged(fig).update_layout(height=stage.CHART_HEIGHT)
-            public = "Curator only" not in step.badges
+            public = "Do not share" not in step.badges
             chart(fig, alt, title=step.title, public=public, key=f"lesson_{step.key}")
         else:
             stage.play(scene(step.key, at, shown, state.LESSON_AGAIN.value), state.STAGE(step.key))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["Made-up tables", "From a formula", "Simulated", "Curator only"]
+Kind = Literal["Made-up tables", "From a formula", "Simulated", "Do not share"]
 LETTERS = "ABCDEF"
 EXPLORE, CHOOSE_EPSILON, AUDIT = "app.py", "pages/2_Choose_epsilon.py", "pages/3_Audit.py"
 

@@ -133,7 +133,7 @@ VOTES: Final = Step(
     key="votes",
     goal="Noisy trees can vote well; too many of them have too little data each.",
     minutes=5,
-    badges=("Simulated", "Curator only"),
+    badges=("Simulated", "Do not share"),
     title="Trees vote",
     text="12,960 nursery-school applications, five outcomes. Random trees of depth 4 ask questions drawn before "
     "looking at data. Each row goes to one tree only, at ε = 1. With more trees each sees fewer rows, so more leaves "
@@ -177,7 +177,7 @@ BUDGET: Final = Step(
     key="budget",
     goal="What is asked of the same rows adds up; what is asked of different rows does not.",
     minutes=5,
-    badges=("Simulated", "Curator only"),
+    badges=("Simulated", "Do not share"),
     title="The budget",
     text="One hundred trees. Plan A: every row is in every tree, and each tree spends ε = 0.01. Plan B: every row is "
     "drawn into one tree, and each tree spends ε = 1. The ledger adds up what one single row pays, not what the table "

@@ -59,7 +59,7 @@ class Shown:
     @property
     def is_for_curator(self) -> bool:
         """Whether the status and the note state private facts about the rows."""
-        return self.names_rows or any(picture.badge == "Curator only" for picture in self.pictures)
+        return self.names_rows or any(picture.badge == "Do not share" for picture in self.pictures)
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def tree() -> Shown:
         )
     alt = f"Bound on the error of a tree: {at_most(here)} after {q} levels ({rule}); measured {share(seen[near])}."
     status = BoundStatus(here < guessing, why)
-    return Shown(status, [Picture("What a deeper tree gets wrong", "Curator only", figure, alt)], note)
+    return Shown(status, [Picture("What a deeper tree gets wrong", "Do not share", figure, alt)], note)
 
 
 def added() -> Shown:
@@ -151,7 +151,7 @@ def added() -> Shown:
     alt = f"Bound on the error of trees added up: {at_most(here)} with {k:,} trees ({rule}); "
     alt += f"measured {share(seen[near])}."
     status = BoundStatus(here < guessing, why)
-    return Shown(status, [Picture("What trees added up get wrong", "Curator only", figure, alt)], note)
+    return Shown(status, [Picture("What trees added up get wrong", "Do not share", figure, alt)], note)
 
 
 def splits() -> Shown:

@@ -69,7 +69,7 @@ def divided() -> Shown:
         BoundStatus(n_trees > 1, why),
         [
             Picture("Rows divided, or ε", "From a formula", _flips(lead, epsilon, n_trees, counts), flips),
-            Picture("Rows for the rarest leaf", "Curator only", _rarest(rarest, depth, n_trees, rows, title), leaf),
+            Picture("Rows for the rarest leaf", "Do not share", _rarest(rarest, depth, n_trees, rows, title), leaf),
         ],
         note,
     )

@@ -112,7 +112,7 @@ def empty() -> Shown:
         f"Empty leaves, {n_trees} trees, by depth: at {depth} {share(cell['expected'])} expected, "
         f"{share(cell['counted'])} counted."
     )
-    return Shown(status, [Picture("Leaves without rows", "Curator only", figure, alt)], note)
+    return Shown(status, [Picture("Leaves without rows", "Do not share", figure, alt)], note)
 
 
 def chance_down(p: float) -> str:

@@ -77,7 +77,7 @@ def show() -> None:
     with verdict:
         st.markdown(shown.status.line)
         if shown.is_for_curator:
-            badge("Curator only")
+            badge("Do not share")
             st.caption("The text here and below the charts states facts about the rows of the table.")
     with picture:
         _pictures(shown)
@@ -126,7 +126,7 @@ def _pictures(shown: Shown) -> None:
             picture.figure,
             picture.alt,
             title=picture.title,
-            public=picture.badge != "Curator only",
+            public=picture.badge != "Do not share",
             key=f"theory_chart_{i}",
         )
     if shown.note:

@@ -106,7 +106,7 @@ def coin() -> Shown:
     )
     alt = f"Error of a coin: {at_most(here)} with {trees}; measured {share(tossed)}; guessing {share(guessing)}."
     status = BoundStatus(here < guessing, why)
-    return Shown(status, [Picture("What a coin gets wrong", "Curator only", figure, alt)], note)
+    return Shown(status, [Picture("What a coin gets wrong", "Do not share", figure, alt)], note)
 
 
 def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
@@ -172,7 +172,7 @@ def other_rows() -> Shown:
     )
     alt = f"Probability that the bound on other rows holds: {size_text(at)} at {size_text(n)} rows."
     status = BoundStatus(at > 0 and limit < min(guessing, 0.5), why)
-    return Shown(status, [Picture("When the bound holds on other rows", "Curator only", figure, alt)], note)
+    return Shown(status, [Picture("When the bound holds on other rows", "Do not share", figure, alt)], note)
 
 
 def best_number() -> Shown:

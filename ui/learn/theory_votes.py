@@ -101,7 +101,7 @@ def votes() -> Shown:
         f"{near}, guessing {share(guessing)}."
     )
     status = BoundStatus(bound < guessing, why)
-    return Shown(status, [Picture("What a vote gets wrong", "Curator only", figure, alt)], note)
+    return Shown(status, [Picture("What a vote gets wrong", "Do not share", figure, alt)], note)
 
 
 def percent_text(share_of_one: float) -> str:
@@ -246,7 +246,7 @@ def noisy() -> Shown:
         f"with each row’s own chance, the same formula gives {share(cell['row_by_row'])}."
     )
     alt = f"Right votes: formula {share(here)} for {k} trees at {100 * p:g} %, measured {share(cell['vote'])}."
-    return Shown(BoundStatus(p > 0.5, why), [Picture("What a vote gets right", "Curator only", figure, alt)], note)
+    return Shown(BoundStatus(p > 0.5, why), [Picture("What a vote gets right", "Do not share", figure, alt)], note)
 
 
 PANELS = {

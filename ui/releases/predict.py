@@ -164,7 +164,7 @@ def predict_csv(forest: ReleasedForest) -> None:
     sure = out.columns[1]
     titled(
         f"{plural(int(fits.sum()), 'prediction')}",
-        "Curator only",
+        "Do not share",
         help="Your rows are next to them, so keep them where your rows are kept.",
     )
     if not fits.all():
@@ -190,7 +190,7 @@ def predict_csv(forest: ReleasedForest) -> None:
     if len(out) > SHOWN:
         st.caption(f"The first {SHOWN:,} rows; all are in the download.")
     # The file is made on demand, because a file from an earlier run may be gone when the browser requests it.
-    offer_csv("Download predictions", lambda: out, "CURATOR_ONLY_predictions.csv")
+    offer_csv("Download predictions", lambda: out, "DO_NOT_SHARE_predictions.csv")
 
 
 def _score(forest: ReleasedForest, table: pd.DataFrame, predicted: np.ndarray) -> None:

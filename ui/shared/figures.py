@@ -193,11 +193,11 @@ def _rendered_chart(figure: Figure, title: str, kind: Any, failures: list[str]) 
 
 
 def file_name(title: str, ending: str, *, public: bool) -> str:
-    """Return the name of a downloaded file. It starts with CURATOR_ONLY unless the figure may be published.
+    """Return the name of a downloaded file. It starts with DO_NOT_SHARE unless the figure may be published.
 
     >>> file_name("Accuracy against ε", "svg", public=False), file_name("How often a label flips", "pdf", public=True)
-    ('CURATOR_ONLY_accuracy_against_epsilon.svg', 'how_often_a_label_flips.pdf')
+    ('DO_NOT_SHARE_accuracy_against_epsilon.svg', 'how_often_a_label_flips.pdf')
     """
     plain = unicodedata.normalize("NFKD", title.translate(_GREEK)).encode("ascii", "ignore").decode().lower()
     name = "_".join(re.findall(r"[a-z0-9]+", plain))[:60] or "figure"
-    return f"{'' if public else 'CURATOR_ONLY_'}{name}.{ending}"
+    return f"{'' if public else 'DO_NOT_SHARE_'}{name}.{ending}"

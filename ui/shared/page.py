@@ -23,7 +23,7 @@ from ui.shared.wording import plain
 Badge = Literal[
     "Released",
     "Simulated",
-    "Curator only",
+    "Do not share",
     "Not certified",
     "From a formula",
     "Made-up tables",
@@ -33,9 +33,9 @@ Badge = Literal[
 _BADGES: dict[str, tuple[Literal["blue", "gray", "orange", "red"], str]] = {
     "Released": ("blue", "Part of what differential privacy protects; it may be published."),
     "Simulated": ("gray", "What a release would look like, drawn from a public seed. Nothing was released."),
-    "Curator only": (
+    "Do not share": (
         "orange",
-        "Computed from the real rows, without noise. Whoever sees it may learn about single rows: do not share it.",
+        "Computed from the real rows, without noise. Whoever sees it may learn about single rows.",
     ),
     "Not certified": ("red", "No certificate holds for this."),
     "From a formula": ("gray", "Computed from the rule itself. No data went into it."),
@@ -126,7 +126,7 @@ def table_header(table: Table, neighbors: str) -> None:
         st.markdown(title, width="content")
         with st.container(horizontal=True, width="content", gap="small"):
             badge("Simulated", f", {neighbors}")
-            badge("Curator only")
+            badge("Do not share")
 
 
 def chart(

@@ -103,7 +103,7 @@ def _ask_size(table: Table, about: str) -> None:
         )
         st.button("Everybody may know this number", on_click=_confirm, args=(_key(table),))
     if not _is_public(table):
-        badge("Curator only")
+        badge("Do not share")
 
 
 def _confirm(key: str) -> None:

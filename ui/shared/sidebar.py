@@ -141,7 +141,7 @@ def _upload() -> Table | None:
             # A visit to another page empties the widget, so the choice is kept here. It is never in the address.
             chosen = state.LABELS.value
             if chosen.get(digest) not in candidates:
-                chosen[digest] = likely_label(csv.table, candidates)
+                chosen[digest] = likely_label(csv)
             known(label_key := state.LABEL_OF(digest[:8]), candidates)
             label = st.selectbox(
                 "Label",

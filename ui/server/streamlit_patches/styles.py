@@ -6,13 +6,13 @@ document the attributes `data-testid`, which it sets for tests.
 Reason: Streamlit has no other way to set spaces, font sizes, and columns on a phone, to hide a button, or to print a
 page without its navigation.
 Gain: ε and its curve are on one screen, also on a phone (`tests/browser/test_phone.py`); captions have enough contrast;
-and no table offers a download whose name does not say CURATOR_ONLY.
+and no table offers a download whose name does not say DO_NOT_SHARE.
 Test: `test_the_front_end_has_each_part_that_a_style_names`
 """
 
 from typing import Final
 
-# Streamlit's download button of tables is hidden, because its file name does not contain CURATOR_ONLY.
+# Streamlit's download button of tables is hidden, because its file name does not contain DO_NOT_SHARE.
 PAGE: Final = """<style>
 [class*=st-key-headline] h3 {font-size: 1.75rem; padding: 0; line-height: 1.3; font-variant-numeric: tabular-nums}
 [class*=st-key-headline] h3 {text-wrap: balance}
