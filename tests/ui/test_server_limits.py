@@ -89,10 +89,17 @@ def test_a_page_beyond_the_limit_is_a_sentence_until_a_tab_closes():
 
 def test_pages_that_are_about_to_open_a_session_count():
     async def visit():
-        server = Server(sessions=3)
-        assert [(await server.page())[0] for _ in range(4)] == [200, 200, 200, 503]
+        server = Server(sessions=8)
+        tabs = [Tab(server) for _ in range(6)]
+        await settled()
+        assert [(await server.page())[0] for _ in range(4)] == [200, 200, 503, 503]
         assert (await server.page("/_stcore/health"))[0] == (await server.page("/static/js/a.js"))[0] == 200
         assert (await server.page("/", b"*/*"))[0] == 200, "a program that reads no page takes no place"
+        for tab in tabs[:1]:
+            await tab.close()
+        assert (await server.page())[0] == 200, "pages alone never fill the server"
+        for tab in tabs[1:]:
+            await tab.close()
 
     asyncio.run(visit())
 
