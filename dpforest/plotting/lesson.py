@@ -18,7 +18,7 @@ TYPE = 20  # pixels; readable from the back of a room
 PROJECTED, PROJECTED_TYPE = 480, 22
 _FAINT = "rgba(138,146,156,0.28)"
 _TILES = {
-    "rebuilt rightly": (PRIVATE, "square", "✓"),
+    "rebuilt correctly": (PRIVATE, "square", "✓"),
     "rebuilt wrongly": (QUIET, "square", "✗"),
     "a coin decides": (QUIET, "square-open", "?"),
     "not told": (QUIET, "square-open", ""),
@@ -82,7 +82,7 @@ def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
     marks : sequence of float, or None
         For each student: 1 if the attacker is right, 0 if wrong, and 0.5 if a coin decides. None hides the marks.
     """
-    named = {1.0: "rebuilt rightly", 0.0: "rebuilt wrongly", 0.5: "a coin decides"}
+    named = {1.0: "rebuilt correctly", 0.0: "rebuilt wrongly", 0.5: "a coin decides"}
     outcomes = ["not told"] * 30 if marks is None else [named[float(mark)] for mark in marks]
     fig = lesson_figure(showlegend=True)
     for name, (color, symbol, sign) in _TILES.items():

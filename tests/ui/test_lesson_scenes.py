@@ -39,7 +39,7 @@ def test_the_attack_of_the_scene_ends_as_the_chart_says():
     for trees in BY_KEY["class"].control.options:
         assert attack(int(trees), None)[-1] == classroom.marks(int(trees), None, 0).tolist()
     below = lesson_charts.draw("class", "3", True)[2]
-    assert "26 rebuilt rightly, 2 wrongly, 2 by a coin" in below and "26 secrets" in scene("class", "3", True).alt
+    assert "26 rebuilt correctly, 2 wrongly, 2 by a coin" in below and "26 secrets" in scene("class", "3", True).alt
 
 
 def test_the_noise_of_the_scene_is_the_most_typical_of_its_seeds():

@@ -73,7 +73,7 @@ def class_scene(trees: int, epsilon: float | None, *, is_solved: bool) -> tuple[
     if not is_solved:
         return data, f"Seats of thirty students. The first tree has {n_equations}. No secret is rebuilt yet."
     right, wrong, coin = (marks[-1].count(mark) for mark in (1.0, 0.0, 0.5))
-    result = f"{right} secrets are rebuilt rightly, {wrong} wrongly, and a coin decides {coin}"
+    result = f"{right} secrets are rebuilt correctly, {wrong} wrongly, and a coin decides {coin}"
     return data, f"Seats of thirty students. After {words} with {noise}, {result}."
 
 

@@ -8,14 +8,14 @@ from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, AnswerOption, Control,
 
 DEPTH: Final = Step(
     key="depth",
-    goal="Privacy has a price per question, so the best tree is smaller than you think.",
+    goal="Every question leaves fewer rows in a leaf, so the best tree is smaller than you think.",
     minutes=5,
     badges=("Simulated", "Do not share"),
     title="Depth and empty leaves",
     text="Nursery again: 100 trees, each row in one tree. A question opens a branch for every answer, so deeper trees "
     "tell more rows apart. Without noise that helps: 88.6 % right at depth 4, 94.8 % at depth 6. Empty leaves publish "
     "a random label, since silence would say that no row is there.",
-    question="At ε = 1, trees of depth 6 are right in …",
+    question="At ε = 1, the accuracy at depth 6 is …",
     answers=(
         AnswerOption(
             "94 %",
@@ -52,25 +52,25 @@ DEPTH: Final = Step(
 
 PROOF: Final = Step(
     key="proof",
-    goal="A promise is a fraction you can count; published is not the same as true.",
+    goal="You can test a promise by counting; published is not the same as true.",
     minutes=6,
     badges=("From a formula",),
     title="A proof that failed",
     text="A paper of 2017 proved that its rule for leaf labels keeps ε = 1. Table A has one row of class 1, table B "
     "has two. If the promise holds, no label is more than 2.72 times as likely with one table as with the other. "
     "Release both and count “class 2”.",
-    question="With B, class 2 comes in 2.4 of 100 releases. With A it may come in at most …",
+    question="With B, 2.43 of 100 releases say class 2. With A, at most … may.",
     answers=(
-        AnswerOption("2.4 of 100", False, "That would be ε = 0."),
+        AnswerOption("2.43 of 100", False, "That would be ε = 0."),
         AnswerOption("3.4 of 100", False, "ε is not one point more. It multiplies: by e = 2.72."),
-        AnswerOption("6.6 of 100", True, "2.72 × 2.43 is 6.6. Now look at what really comes."),
+        AnswerOption("6.6 of 100", True, "2.72 × 2.43 is 6.6. Now look at what the rule does."),
         AnswerOption("any number", False, "Then ε would promise nothing."),
     ),
     control=Control("Releases of each table", ("100", "1,000", "10,000"), "10,000"),
     reveal="Allowed: 6.6. The formula says 20.4, 8.4 times as many as with B: a loss of 2.13, not 1. The app’s own "
-    "rule, permute-and-flip: 18.4 and 6.8, exactly 2.72 times. The author withdrew the rule in 2021.",
-    take_away="Counting can break a promise; only a proof can keep one. Seeing is not proving: 100 draws show, 1,000 "
-    "mostly prove.",
+    "rule, permute-and-flip: 18.4 and 6.8, exactly e times. The author withdrew the rule in 2021.",
+    take_away="Counting can break a promise; only a proof can keep one. 100 draws show this break; 1,000 prove it "
+    "in most cases.",
     links=(
         Link(
             "Open in the app: attack this rule",
@@ -104,8 +104,8 @@ REBUILD: Final = Step(
         ),
     ),
     control=Control("ε", ("0.1", "0.3", "1", "3", "10", "30", "exact"), "1"),
-    reveal="Mean of 200 classes: exact 30.0, ε = 10: 25.0, ε = 3: 19.4, ε = 1: 16.7, ε = 0.3: 15.5. Limit for any "
-    "attacker: 18.7 at ε = 1, 16.2 at ε = 0.3.",
+    reveal="Mean of 200 classes: exact 30.0, ε = 10: 25.0, ε = 3: 19.4, ε = 1: 16.7, ε = 0.3: 15.5. Any attacker, on "
+    "average: at most 18.7 at ε = 1, 16.2 at ε = 0.3.",
     take_away="ε = 10 would have exposed 25 of 30. Small ε, small table: next to nothing leaks, and next to nothing "
     "is learned.",
     links=(
@@ -122,8 +122,8 @@ CHOOSE: Final = Step(
     badges=("Simulated", "Do not share"),
     title="Choose ε: a school, a hospital, a bank",
     text="One ε, three tables, the same kind of tree. School: 12,960 applications. Hospital: 699 tissue samples. Bank: "
-    "32,561 customers. Count the wrong predictions of 1,000 (bars of the chart: two thirds of releases), and how often "
-    "an attacker guesses the answer in a row. There is no right ε, but you must sign.",
+    "32,561 customers. Count the wrong predictions of 1,000 (error bars hold two thirds of releases), and how often, "
+    "at most, an attacker guesses a row’s answer. There is no right ε, but you must sign.",
     question="ε = 0.1 instead of no noise. Who pays most in wrong predictions?",
     answers=(
         AnswerOption("the school", False, "Five classes make it hard, but 12,960 rows hide one row well."),

@@ -66,7 +66,7 @@ def _class(at: str, shown: bool) -> Drawn:
         return lesson.class_tiles(None), "Seats of thirty students, 5 rows of 6. Nothing is published yet.", ""
     marks = classroom.marks(int(at), None, _TRUE_CLASS)
     right, wrong, coin = (int((marks == value).sum()) for value in (1, 0, 0.5))
-    words = f"{right} rebuilt rightly, {wrong} wrongly" + (f", {coin} by a coin" if coin else "")
+    words = f"{right} rebuilt correctly, {wrong} wrongly" + (f", {coin} by a coin" if coin else "")
     measured = lesson_facts.measured()["class"]
     mean = measured["exact"][measured["trees"].index(int(at))]["right"]
     trees = f"{at} tree{'s' * (at != '1')}"
@@ -176,7 +176,7 @@ def _rebuild(at: str, shown: bool) -> Drawn:
     names = [*(f"{e:g}" for e in measured["epsilon"]), "exact"]
     i = names.index(at)
     words = "Exact counts" if at == "exact" else f"ε = {at}"
-    below = f"{words}: {right[i]:.1f} of 30 rebuilt on average; no attacker can exceed {limit[i]:.1f}."
+    below = f"{words}: on average {right[i]:.1f} of 30 rebuilt, and by any attacker at most {limit[i]:.1f}."
     listed = ", ".join(f"{name}: {r:.1f} (limit {m:.1f})" for name, r, m in zip(names, right, limit, strict=True))
     return fig, f"Students rebuilt by ε. {listed}. A coin: 15.", below
 

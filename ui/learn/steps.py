@@ -43,7 +43,7 @@ HOOK: Final = Step(
     control=Control("Trees published", ("1", "2", "3", "5", "7", "10"), "1"),
     reveal="Move the trees from 1 to 10 and watch. Mean of 200 made-up classes: 1 tree 20.0 right, 3 trees 25.4, "
     "5 trees 27.4, 7 trees 29.6. With 10 trees all 30, in every class.",
-    take_away="Many exact counts of groups are the table itself.",
+    take_away="Enough exact counts of groups reveal the table.",
     links=(
         Link(
             "Open in the app: leaves of real patients",
@@ -65,9 +65,9 @@ LEAF: Final = Step(
     badges=("From a formula",),
     title="One noisy leaf",
     text="All students in this leaf failed, so its true label is “failed”. It publishes one label, but now and then "
-    "the wrong one. At ε = 1 each student more makes the lie rarer by the same factor, e = 2.72. An empty leaf tosses "
+    "the wrong one. At ε = 1 each extra student makes the lie rarer by the same factor, e = 2.72. An empty leaf tosses "
     "a coin.",
-    question="One student in the leaf, ε = 1. Of 100 releases, how many say the wrong label?",
+    question="One student in the leaf, ε = 1. Of 100 releases, how many have the wrong label?",
     answers=(
         AnswerOption("none", False, "Then one release would tell you all about this student."),
         AnswerOption("about 18", True, "The coin’s 50 %, made rarer by 2.72 once, is 18.4 %."),
@@ -82,8 +82,8 @@ LEAF: Final = Step(
     control=Control("Students in the leaf", tuple(str(n) for n in range(11)), "1"),
     reveal="Half of 1/e is 18.4 %. An empty leaf: 50 %. With 2 students 6.8 %, with 3 2.5 %, with 5 0.34 %, with 10 "
     "0.002 %.",
-    take_away="Noise is a lie with a known rate. It hides one student and leaves crowds visible: 4 rows of lead and "
-    "the lie is below 1 % (at ε = 0.1 it takes 40).",
+    take_away="Noise is a lie with a known rate. It hides one student and leaves crowds visible: a lead of 4 rows "
+    "makes it rarer than 1 % (at ε = 0.1 it takes 40).",
     links=(Link("Open in the app: this rule in Audit", AUDIT, (("rule", "permute-and-flip"), ("eps", "1"))),),
     aside_title="The same with two coins",
     aside="Heads: tell the truth. Tails: toss again, and say what that coin says. The answer is wrong in 25 %. For "
@@ -92,13 +92,13 @@ LEAF: Final = Step(
 
 PROMISE: Final = Step(
     key="promise",
-    goal="ε limits how much more one can learn about one row, whoever asks and whatever they know.",
+    goal="ε limits how much more one row can reveal, whoever asks and whatever they know.",
     minutes=6,
     badges=("From a formula",),
     title="What ε promises",
     text="Two worlds: in one, Ann’s row is in the table, in the other it is not. You think 50:50. Only Ann could be in "
-    "this leaf. You see the published label. Your odds move by the ratio of its chances in the two worlds (Bayes’ "
-    "rule), and ε says: by e^ε at most.",
+    "this leaf. You see the published label. Your odds change by the ratio of the label’s chances in the two "
+    "worlds (Bayes’ rule): at most e^ε.",
     question="You were 50 % sure. At ε = 1, how sure can a release make you at most?",
     answers=(
         AnswerOption(
@@ -107,12 +107,12 @@ PROMISE: Final = Step(
         AnswerOption(
             "51 %", False, "ε = 1 is not 1 %. It is a factor of e = 2.72 on the odds: 1:1 becomes at most 2.72:1."
         ),
-        AnswerOption("73 %", True, "The odds of 1:1 become at most 2.72:1, which is 73.2 %."),
+        AnswerOption("about 73 %", True, "The odds of 1:1 become at most 2.72:1, so at most 73.2 %."),
         AnswerOption("100 %", False, "Only without a limit. But you are right to be wary: at ε = 10 it is 99.996 %."),
     ),
     control=Control("ε", tuple(f"{e:g}" for e in EPSILONS), "1"),
     reveal="At ε = 1: at most 73.2 %, at least 26.8 %. In this leaf “failed” makes you 62.0 % sure, “passed” 26.9 %. "
-    "Who was 10 % sure becomes 23.2 % sure at most.",
+    "From 10 % sure, you become at most 23.2 % sure.",
     take_away="ε is an exponent on odds: 1:1 becomes at most e^ε : 1. It says nothing about what is true of all who "
     "are like Ann.",
     links=(
@@ -135,9 +135,9 @@ VOTES: Final = Step(
     minutes=5,
     badges=("Simulated", "Do not share"),
     title="Trees vote",
-    text="12,960 nursery-school applications, five outcomes. Random trees of depth 4 ask questions drawn before "
-    "looking at data. Each row goes to one tree only, at ε = 1. With more trees each sees fewer rows, so more leaves "
-    "publish a wrong label: a lie. Then the trees vote.",
+    text="12,960 nursery-school applications, five outcomes. Random trees of depth 4 ask questions drawn "
+    "without the data. Each row goes to one tree only, at ε = 1. With more trees, each one sees fewer rows, so more "
+    "leaves publish a wrong label: a lie. Then the trees vote.",
     question="From 1 tree to 31, lies go from 1 % of rows to 21 %. Accuracy of the vote goes from 60 % to …",
     answers=(
         AnswerOption(
@@ -199,8 +199,8 @@ BUDGET: Final = Step(
     ),
     control=Control("Plan", ("all rows in every tree", "each row in one tree"), "each row in one tree", few=True),
     reveal="Both cost ε = 1. A: 100 × 1/100 in sequence, added up. B: 12,201 leaves in parallel, at 1 each. Nursery, "
-    "depth 4: A is right in 77.2 %, B in 78.1 %; at ε = 10 A 92.5 %, B 89.1 %.",
-    take_away="Same rows: add. Different rows: take the largest. Noise per tree × trees is a trade, not a free lunch.",
+    "depth 4: accuracy of A 77.2 %, of B 78.1 %; at ε = 10, A 92.5 %, B 89.1 %.",
+    take_away="Same rows: add. Different rows: take the largest. More rows in each tree mean more noise in each.",
     links=(
         Link(
             "Open in the app: ledger of A",
@@ -233,8 +233,7 @@ BUDGET: Final = Step(
 
 STEPS: Final = (HOOK, LEAF, PROMISE, VOTES, BUDGET, DEPTH, PROOF, REBUILD, CHOOSE)
 FOOTER: Final = (
-    "Adding or removing one row (add-remove), δ = 0. A column of identifiers, where a table declares one, "
-    "makes ε count for "
-    "a person with all rows. Names: made up. Nursery is a model of applications, not real families. Some forests "
-    "elsewhere in the app spend δ > 0."
+    "Neighbors differ by adding or removing one row (add-remove); δ = 0. If a table declares a column of identifiers, "
+    "ε holds for a person with all their rows. Names are made up. Nursery is a model of applications, not real "
+    "families. Some forests elsewhere in the app spend δ > 0."
 )
