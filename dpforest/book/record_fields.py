@@ -68,6 +68,10 @@ def _check_sums(content: Mapping[str, Any]) -> None:
         before, after = (Fraction(content[when][name]) for when in ("sum_before", "sum_after"))
         if after < max(before, Fraction(amount)):
             raise RecordError(f"“{name}” of “sum_after” is smaller than that of “sum_before”, or than the loss itself.")
+    for when in ("sum_before", "sum_after"):
+        total, pure, mu_squared = (Fraction(content[when][name]) for name in ("epsilon", "pure_epsilon", "mu_squared"))
+        if total < pure or (mu_squared and total == pure):
+            raise RecordError(f"“epsilon” of “{when}” is smaller than the sum of its losses.")
 
 
 def _check_object(what: str, content: Any, rules: Mapping[str, _Rule]) -> None:

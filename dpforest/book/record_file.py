@@ -12,33 +12,30 @@ from dpforest.book.population import Booking, Population
 from dpforest.book.record import PopulationLoss, ReleaseRecord, SchemaSource
 from dpforest.book.record_fields import RecordError
 from dpforest.book.rows import now
+from dpforest.book.schema_words import (
+    classes_in_words,
+    columns_in_words,
+    missing_in_words,
+    type_in_words,
+    values_in_words,
+)
 from dpforest.book.sums import Cost, for_person, loss_under
 from dpforest.checks import plain
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger, unit_noun, unit_words
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
-from dpforest.privacy.rationals import MOST_DIGITS
-from dpforest.risk.guarantee import MEMBERSHIP, Guarantee, guarantee_of
+from dpforest.privacy.rationals import MOST_DIGITS, written_fraction
+from dpforest.risk.guarantee import MEMBERSHIP, VALUE, Guarantee, guarantee_of
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 from dpforest.tables.domain import Domain
-from dpforest.tables.read_parts import (
-    BOUNDS,
-    CATEGORIES,
-    CLASSES,
-    COLUMNS,
-    MISSING,
-    OF_ATTRIBUTES,
-    TYPE,
-    read_parts,
-    with_sources,
-)
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 
 if TYPE_CHECKING:
     from dpforest.models.base import ForestClassifier
 
 _NOT_SETTINGS: Final = ("domain", "n_jobs", "random_state")  # a record states the sources of the domain
+_OF_VALUES: Final = " A guess between two values of"  # start of the second sentence of `loss_sentence`
 _ROUNDED: Final = 10**12  # denominator of a sum that has too many digits for a file
 
 
@@ -248,19 +245,22 @@ def _other_settings(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
         f"The settings of the record state {name} = {settings[name]}, but the trees in the file have "
         f"{name} = {possible[0]}. Do not rely on this record."
         for name, possible in in_file.items()
-        if isinstance(settings.get(name), int) and settings[name] not in possible
+        if settings.get(name) not in (None, "auto")
+        if type(settings[name]) is not int or settings[name] not in possible
     ]
 
 
 def _loss_sentences(forest: ReleasedForest) -> set[str]:
     """Return the possible values of `ReleaseRecord.loss` for this certified forest.
 
-    Records of earlier versions of dpforest state a larger success rate, which follows from ε, δ and μ² alone.
+    Records of earlier versions of dpforest state a larger success rate, which follows from ε, δ and μ² alone, or state
+    only the first of two success rates.
     """
     certificate = forest.certificate
     epsilon, mu_squared = _short(Fraction(certificate.epsilon or 0)), _mu_squared(forest.ledger)
     of_epsilon = Guarantee(epsilon, certificate.delta, certificate.neighbors, mu_squared, unit=certificate.unit)
-    return {loss_sentence(guarantee_of(certificate)), loss_sentence(of_epsilon)}
+    sentences = {loss_sentence(guarantee_of(certificate)), loss_sentence(of_epsilon)}
+    return sentences | {sentence.partition(_OF_VALUES)[0] for sentence in sentences}
 
 
 def _inner_contradictions(record: ReleaseRecord) -> list[str]:
@@ -272,10 +272,20 @@ def _inner_contradictions(record: ReleaseRecord) -> list[str]:
     problems = []
     if record.settings.get("neighbors", record.neighbors) != record.neighbors:
         problems.append("The settings of the record state another neighbor relation than the record.")
-    epsilon = record.settings.get("epsilon")
-    if not record.delta and isinstance(epsilon, int | float) and Fraction(str(epsilon)) != record.epsilon:
-        problems.append("The settings of the record state another ε than the record.")
+    for name, sign, stated in (("epsilon", "ε", record.epsilon), ("delta", "δ", Fraction(repr(record.delta)))):
+        if record.settings.get(name) is not None and _exact(record.settings[name]) != stated:
+            problems.append(f"The settings of the record state another {sign} than the record.")
     return [f"{problem} Do not rely on this record." for problem in problems]
+
+
+def _exact(setting: object) -> Fraction | None:
+    """Return the exact value of a setting that is a number or a fraction as text, else None."""
+    try:
+        if isinstance(setting, str):
+            return written_fraction(setting)  # no exponents, so a short text is never a huge number
+        return Fraction(repr(setting)) if type(setting) in (int, float) else None
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def _mu_squared(ledger: Ledger) -> Fraction | None:
@@ -304,16 +314,24 @@ def loss_sentence(guarantee: Guarantee) -> str:
     --------
     >>> loss_sentence(Guarantee(Fraction(1), unit="patient_id"))
     'An attacker who knows everything else about the data, and holds both answers equally likely, guesses from this \
-release whether a person is in the data: the guess is right with a probability of at most 73.2 %.'
+release whether a person is in the data: the guess is right with a probability of at most 73.2 %. A guess between two \
+values of a person is right with a probability of at most 81.7 %.'
     """
-    question, noun = guarantee.questions[0], unit_noun(guarantee.unit)
-    share = percent_up(DistinguishingGame(guarantee, question).success())
-    bound = share if share.startswith("practically") else f"at most {share}"
-    guess = f"whether a {noun} is in the data" if question == MEMBERSHIP else f"which of two values a {noun} has"
-    return (
+    noun, questions = unit_noun(guarantee.unit), guarantee.questions
+    guess = f"whether a {noun} is in the data" if MEMBERSHIP in questions else f"which of two values a {noun} has"
+    sentence = (
         "An attacker who knows everything else about the data, and holds both answers equally likely, guesses from "
-        f"this release {guess}: the guess is right with a probability of {bound}."
+        f"this release {guess}: the guess is right with a probability of {_at_most(guarantee, questions[0])}."
     )
+    if MEMBERSHIP in questions:
+        of_value = _at_most(guarantee, VALUE)
+        sentence += f"{_OF_VALUES} a {noun} is right with a probability of {of_value}."
+    return sentence
+
+
+def _at_most(guarantee: Guarantee, question: str) -> str:
+    share = percent_up(DistinguishingGame(guarantee, question).success())
+    return share if share.startswith("practically") else f"at most {share}"
 
 
 def settings_of(estimator: ForestClassifier) -> dict[str, str | int | float | bool | None]:
@@ -329,32 +347,26 @@ def _as_setting(value: Any) -> str | int | float | bool | None:
 
 def sources_of(domain: Domain) -> tuple[SchemaSource, ...]:
     """Return the parts of a public schema with their sources, in the order of its columns."""
-    value_of = _in_words(domain)
     parts = []
     for feature in domain.features:
-        of_type = "type", feature.type_source, feature.type_note, value_of[feature.name, TYPE]
-        missing = f"missing cells: {value_of[feature.name, MISSING]}"
-        of_missing = "missing cells", feature.missing_source, feature.missing_note, missing
-        separate = [part for part in (of_type, of_missing) if part[1]]
-        together = [part[3] for part in (of_type, of_missing) if not part[1]]
-        values = "; ".join([value_of[feature.name, BOUNDS if feature.kind == "numeric" else CATEGORIES], *together])
-        parts.append(SchemaSource(feature.name, "domain", feature.source, feature.source_note, values))
-        parts += [SchemaSource(feature.name, *part) for part in separate]
-    classes = value_of.get(("", CLASSES), "")
-    parts.append(SchemaSource(domain.label, "classes", domain.classes_source, domain.classes_note, classes))
+        of_type = SchemaSource(feature.name, "type", feature.type_source, feature.type_note, type_in_words(feature))
+        rule = f"missing cells: {missing_in_words(feature)}"
+        of_missing = SchemaSource(feature.name, "missing cells", feature.missing_source, feature.missing_note, rule)
+        together = [part.value for part in (of_type, of_missing) if not part.source]
+        values = "; ".join([values_in_words(feature), *together])
+        parts += [
+            SchemaSource(feature.name, "domain", feature.source, feature.source_note, values),
+            of_type,
+            of_missing,
+        ]
+    classes = domain.classes_source, domain.classes_note, classes_in_words(domain)
+    parts.append(SchemaSource(domain.label, "classes", *classes))
     if domain.reading:
         reading = domain.reading_source, domain.reading_note, str(domain.reading)
         parts.append(SchemaSource("", "reading of the rows", *reading))
-    columns = domain.columns_source, domain.columns_note, value_of["", COLUMNS]
+    columns = domain.columns_source, domain.columns_note, columns_in_words(domain)
     parts.append(SchemaSource("", "choice of columns", *columns))
     return tuple(part for part in parts if part.source)
-
-
-def _in_words(domain: Domain) -> dict[tuple[str, str], str]:
-    """Return each part of a schema in words, by the name of its attribute (empty for the whole table) and its kind."""
-    features = [with_sources(feature, dict.fromkeys(OF_ATTRIBUTES, ("data", ""))) for feature in domain.features]
-    from_rows = replace(domain, features=tuple(features), classes_source="data", columns_source="data")
-    return {(part.name, part.what): part.value for part in read_parts(from_rows)}
 
 
 def _sum_of(population: Population) -> PopulationLoss:

@@ -12,12 +12,11 @@ from typing import Final
 from dpforest.book.record import PopulationLoss, ReleaseRecord
 from dpforest.privacy.ledger import unit_words
 from dpforest.privacy.rationals import text_up
-from dpforest.risk.guarantee import VALUE, Guarantee
-from dpforest.risk.rounding import percent_up
-from dpforest.risk.tradeoff import DistinguishingGame
 from dpforest.tables.units import MOST_ROWS
 
-_UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROLS: Final = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
+_MARKS: Final = r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff"  # invisible, or of direction
+_UNSEEN: Final = re.compile(f"[{_CONTROLS}{_MARKS}]")
 _POWER: Final = re.compile(r"^1e-0*(\d+)$")
 _STYLE: Final = """
 @page {size: A4; margin: 14mm 16mm}
@@ -83,8 +82,6 @@ def _release(record: ReleaseRecord) -> _Rows:
 
 def _cost(record: ReleaseRecord) -> _Rows:
     yield "How often an attacker guesses right", record.loss
-    if record.neighbors == "add-remove":
-        yield "The same for two values", _value_sentence(record)
     yield "Unit of privacy", unit_words(record.unit_column)
     yield "Rows of one person", _rows_text(record)
     yield "ε", text_up(record.epsilon)
@@ -96,16 +93,6 @@ def _cost(record: ReleaseRecord) -> _Rows:
     yield "Total cost for these people before this release", _sum_text(record.sum_before)
     yield "Total cost for these people after this release", _sum_text(record.sum_after)
     yield "Limit for the total", "no limit" if record.cap is None else f"ε = {text_up(record.cap)}"
-
-
-def _value_sentence(record: ReleaseRecord) -> str:
-    """Return how often a guess between two values of a row (or person) is right, at most, from ε, δ and μ² alone."""
-    guarantee = Guarantee(record.epsilon, record.delta, record.neighbors, record.mu_squared, unit=record.unit_column)
-    share = percent_up(DistinguishingGame(guarantee, VALUE).success())
-    bound = share if share.startswith("practically") else f"at most {share}"
-    return (
-        f"If the attacker guesses instead which of two values a {record.unit} has, ε allows a probability of {bound}."
-    )
 
 
 def _rows_text(record: ReleaseRecord) -> str:

@@ -280,11 +280,14 @@ def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
     meant: dict[str, list[str]] = {}
     for word, initial in _INITIALS.items():
         if word in by_fold:
-            meant.setdefault(initial, []).append(by_fold[word])
-    for cell in counts:
-        words = meant.get(" ".join(cell.casefold().split()), ())
-        if len(words) == 1:
-            spellings = [pair for pair in spellings if pair[0] != cell] + [(cell, words[0])]
+            meant.setdefault(initial, []).append(word)
+    for initial, words in meant.items():
+        if len(words) == 1 and initial in by_fold:
+            same = initial, words[0]
+            listed = max((by_fold[words[0]], by_fold[initial]), key=lambda cell: counts[cell])  # the most frequent one
+            others = [cell for cell in counts if " ".join(cell.casefold().split()) in same and cell != listed]
+            spellings = [pair for pair in spellings if pair[0] not in (*others, listed)]
+            spellings += [(cell, listed) for cell in others]
     texts = plural(len(counts), "different text")
     reason = f"{texts}."
     if len(counts) > MAX_CATEGORIES:

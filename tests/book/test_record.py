@@ -103,8 +103,8 @@ def test_the_record_of_a_pure_loss(pure):
     # The attacker's success follows from the entries of the ledger, which depend on a noisy number of rows. This
     # success is at most the one that ε alone allows.
     start = "whether a row is in the data: the guess is right with a probability of at most "
-    share = float(record.loss.split(start)[1].removesuffix(" %."))
-    assert 50 < share <= 77.8 and loss_sentence(Guarantee(record.epsilon)).endswith(f"{start}77.8 %.")
+    share = float(record.loss.split(start)[1].partition(" %.")[0])
+    assert 50 < share <= 77.8 and f"{start}77.8 %." in loss_sentence(Guarantee(record.epsilon))
     assert record.loss == loss_sentence(guarantee_of(ReleasedForest.from_bytes(file).certificate))
     assert record.settings["estimator"] == "MajorityLabelForestClassifier" and record.settings["n_estimators"] == 3
     values = "0 to 1; numbers; missing cells: none expected"
@@ -149,8 +149,9 @@ def test_a_record_needs_the_booking_of_its_fit(tmp_path):
 
 
 def test_the_sentence_about_loss_is_rounded_up():
-    assert loss_sentence(Guarantee(30.0)).endswith("with a probability of practically 100 %.")
-    assert loss_sentence(Guarantee(Fraction(1))).endswith("at most 73.2 %.")
+    assert loss_sentence(Guarantee(30.0)).count("with a probability of practically 100 %.") == 2
+    assert "at most 73.2 %. A guess between two values of a row" in loss_sentence(Guarantee(Fraction(1)))
+    assert loss_sentence(Guarantee(Fraction(1))).endswith("at most 81.7 %.")
 
 
 def test_a_sum_with_too_many_digits_is_rounded_up():
@@ -308,6 +309,24 @@ def test_another_range_is_noticed(pure):
     changed = replace(record, sources=(wider, *record.sources[1:]))
     assert any("different sources of the schema" in problem for problem in verify(file, changed))
     assert "0 to 9; numbers" in Seen(page(changed)).words
+
+
+def test_a_sum_below_its_losses_is_refused(pure):
+    with pytest.raises(RecordError, match="“epsilon” of “sum_after” is smaller than the sum of its losses"):
+        ReleaseRecord.from_dict(content_with(pure[0], ("sum_after", "epsilon"), "0"))
+
+
+@pytest.mark.parametrize("setting", [{"max_depth": "9"}, {"max_depth": 9.0}, {"epsilon": "1/100"}, {"epsilon": 0.01}])
+def test_settings_of_other_types_are_compared_too(pure, setting):
+    record, file = pure
+    problems = verify(file, replace(record, settings={**record.settings, **setting}))
+    assert len(problems) == 1 and "settings of the record state" in problems[0]
+
+
+def test_a_record_with_only_the_first_bound_is_accepted(pure):
+    record, file = pure
+    first, mark, _ = record.loss.partition(" A guess between two values")
+    assert mark and verify(file, replace(record, loss=first)) == []
 
 
 # ---------------------------------------------------------------- the file of a record

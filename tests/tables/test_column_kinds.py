@@ -49,6 +49,7 @@ DAYS = [f"{d:02}.{m:02}.2024" for m in range(1, 13) for d in (3, 14, 25)]
         ),
         (["yes", "Yes", "NO", "no", "yes"], "category", "seem to mean the same: 'Yes for yes', 'no for NO'"),
         (["ja", "ja", "nein", "nein", "J", "N"], "category", "seem to mean the same: 'J for ja', 'N for nein'"),
+        (["y"] * 5 + ["n"] * 5 + ["yes"], "category", "seem to mean the same: 'yes for y'"),
         (["A", "A", "B", "B", "AB"], "category", "3 different texts."),
         (["no", "no", "nein", "nein", "n"], "category", "3 different texts."),
         (["😀", "１２", "x"], "category", "3 different texts."),

@@ -11,7 +11,7 @@ from dpforest.tables.public_ranges import public_range
 from tests.ui.app_words import words
 from tests.ui.desk import HIGHEST, LOWEST, RANGE, SOURCE, answer, chooser, confirm, field, open_card, press
 from ui.explore import card_answers as answers
-from ui.explore.bulk_cards import HIGH, LATER, LIST, LOW, OF_LISTS, OUT, WHOLE, WHY, with_ranges
+from ui.explore.bulk_cards import HIGH, LATER, LIST, LOW, OF_LISTS, OUT, WHOLE, WHY, _reason_of, with_ranges
 from ui.explore.card_answers import NumberAnswer
 from ui.explore.card_forms import BY_CURATOR
 from ui.explore.cards import (
@@ -203,6 +203,32 @@ def test_a_wrong_range_gets_a_sentence_and_nothing_is_lost(page, low, high):
     press(page, RANGE)
     assert not page.exception and page.warning and "schemas" not in page.session_state
     assert (field(page, LOWEST).value, field(page, HIGHEST).value) == (low, high)
+
+
+def test_a_value_of_one_person_is_rare_however_many_rows_have_it(app):
+    rows = [f"p{i},{('flu', 'cold')[i % 2]},{'xy'[i % 2]}" for i in range(60)] + ["q,Kuru,x"] * 12 + ["p1,cold,y"]
+    app.query_params["data"] = "upload a CSV"
+    app.run()
+    app.file_uploader[0].upload("persons.csv", "\n".join(["id,illness,ill", *rows]).encode()).run()
+    app.session_state["tab"] = "Data"
+    app.run()
+    question = next(box for box in app.radio if box.label == "Whose rows are these?")
+    question.set_value("All rows with the same “id” are one person").run()
+    open_card(app, "illness")
+    assert "“Kuru” (1 person)" in words(app) and next(area.value for area in app.text_area) == "cold; flu"
+
+
+def test_a_changed_range_does_not_keep_the_proposed_reason(page):
+    open_card(page, "Alter")
+    field(page, HIGHEST).set_value("60")
+    press(page, RANGE)
+    assert "the reason that the app proposed no longer fits" in words(page) and "schemas" not in page.session_state
+    rows = [{"column": "Alter", LOW: "0", HIGH: "60", WHOLE: True, WHY: _reason_of(public_range("Alter"))}]
+    table = _Columns(Domain((Feature("Alter", "numeric", 1, 9),), (0, 1), "ill"))
+    with pytest.raises(DomainError, match="how everybody knows the range of 'Alter'"):
+        with_ranges(table, rows, "")
+    after, _ = with_ranges(table, rows, "the rules of the club")
+    assert after.features[0].source_note == "the rules of the club"
 
 
 def test_cells_with_units_are_no_numbers(app):

@@ -136,6 +136,8 @@ def test_an_idle_page_leads_back_and_to_no_other_host():
         ("to=https%3A%2F%2Fevil.example", "/"),
         ("to=%2F%2Fevil.example", "/"),
         ("to=%2F%5Cevil.example", "/"),
+        ("to=%2F%09%2Fevil.example", "/"),
+        ("to=%2F%0A%2Fevil.example", "/"),
         ("to=%2F%22%3E%3Cscript%3E", "/&quot;&gt;&lt;script&gt;"),
         ("", "/"),
     ):

@@ -7,11 +7,12 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
+from dpforest.privacy.ledger import unit_noun
 from dpforest.tables import column_kinds
 from dpforest.tables.csv_values import written
 from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature, plural
-from dpforest.tables.public_ranges import public_range
+from dpforest.tables.public_ranges import PublicRange, public_range
 from dpforest.tables.read_parts import CLASSES
 from dpforest.tables.reading_rules import Spellings
 from ui import state
@@ -163,9 +164,8 @@ def _about_cells(table: Table, names: list[str]) -> str:
     """Return a sentence on how cells without a plain number are read. It quotes words that many private rows have."""
     proposals = {name: proposal_of(table, name) for name in names}
     limits = sorted({"<", ">", "≤", "≥"} & {sign for proposal in proposals.values() for sign in proposal.signs})
-    n_beyond = sum(
-        n for name in names for cell, n in counted_values(table, name).items() if cell.strip().startswith(tuple(limits))
-    )
+    cells = [item for name in names for item in counted_values(table, name, by_row=True).items()]
+    n_beyond = sum(n for cell, n in cells if cell.strip().startswith(tuple(limits)))
     text = f"{plural(n_beyond, 'cell')} such as “{limits[0]}0.5” will be read as the limit. " if limits else ""
     words = [
         word for name, proposal in proposals.items() for word in often(proposal.words, counted_values(table, name))
@@ -195,7 +195,7 @@ def _range_row(table: Table, name: str) -> dict[str, Any]:
         HIGH: high,
         WHOLE: known is not None and known.integer,
         SIGNS: " ".join(often_signs(signs, counted_values(table, name)) if signs else ()),
-        WHY: "" if known is None else f"{known.what}: {known.reason}",
+        WHY: "" if known is None else _reason_of(known),
     }
 
 
@@ -209,7 +209,7 @@ def with_ranges(table: Table, rows: list[dict[str, Any]], words: str) -> tuple[D
         low, high = (_cell(row[end]) for end in (LOW, HIGH))
         if not low and not high:
             continue
-        name, why = row["column"], _cell(row[WHY]) or words
+        name, why = row["column"], _why(row, low, high) or words
         if not is_source(why):
             raise DomainError(
                 f"It is not clear how everybody knows the range of {name!r}. Write at least three words, or two and a "
@@ -219,6 +219,20 @@ def with_ranges(table: Table, rows: list[dict[str, Any]], words: str) -> tuple[D
         answer = NumberAnswer(bound_of(low, LOW, name), bound_of(high, HIGH, name), bool(row[WHOLE]), signs=signs)
         domain, n = answers.with_numbers(domain, order_of(table), {name: answer}, why.strip()), n + 1
     return domain, n
+
+
+def _why(row: dict[str, Any], low: str, high: str) -> str:
+    """Return the source in a row; empty if it is the reason for a suggested range that the user has changed."""
+    why, known = _cell(row[WHY]), public_range(row["column"])
+    if known is None or why != _reason_of(known):
+        return why
+    name = row["column"]
+    is_changed = (bound_of(low, LOW, name), bound_of(high, HIGH, name)) != (known.low, known.high)
+    return "" if is_changed else why
+
+
+def _reason_of(known: PublicRange) -> str:
+    return f"{known.what}: {known.reason}"
 
 
 def _cell(value: Any) -> str:
@@ -271,7 +285,8 @@ def _ask_list(table: Table, name: str, key: str) -> str:
         more = f" and {len(unusual) - _SHOWN:,} more" if unusual[_SHOWN:] else ""
         it, counts_as = ("it", "It counts as") if len(unusual) == 1 else ("them", "They count as")
         means = "missing" if not is_label else "rows without a label, which are left out"
-        notes.append(f"Fewer than {RARE} rows have {it}, so not in the list: {named}{more}. {counts_as} {means}.")
+        noun = unit_noun(table.domain.unit)
+        notes.append(f"Fewer than {RARE} {noun}s have {it}, so not in the list: {named}{more}. {counts_as} {means}.")
     if notes:
         st.caption(" ".join(notes))
     return answer

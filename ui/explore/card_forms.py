@@ -9,6 +9,7 @@ from typing import Final
 import streamlit as st
 
 from dpforest.limits import MAX_CATEGORIES
+from dpforest.privacy.ledger import unit_noun
 from dpforest.tables.column_kinds import ColumnProposal
 from dpforest.tables.csv_values import HELP, parsed, written
 from dpforest.tables.dates import DATE_FORMATS, DATE_PARTS, DAYS
@@ -145,6 +146,11 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
     except DomainError as problem:
         sorry(problem)
         return
+    if suggested is not None and note == reason and (answer.low, answer.high) != (suggested.low, suggested.high):
+        sorry(
+            "You changed the range, so the reason that the app proposed no longer fits. State how everybody knows it."
+        )
+        return
     if problem_words := _no_numbers(table, card, answer):
         sorry(problem_words)
         return
@@ -231,8 +237,8 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
             key=state.CARD_VALUES(key),
             help=HELP,
         )
-        kept = _rare_values(counts, unusual, key)
-        merged = _merged(spellings, counts, key, are_confirmed=confirmed is not None)
+        kept = _rare_values(table, counts, unusual, key)
+        merged = _merged(table, spellings, counts, key, are_confirmed=confirmed is not None)
         missing = _missing(confirmed, key)
         note = source_field(table, key, _note_of(confirmed))
         if not st.form_submit_button("Use this list", type="primary"):
@@ -253,11 +259,12 @@ def _with_rare(values: Sequence[str], kept: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*values, *kept]))
 
 
-def _rare_values(counts: Mapping[str, int], unusual: Sequence[str], key: str) -> list[str]:
-    """Show the values that few rows have, and return those that the user selects. At first none is selected."""
+def _rare_values(table: Table, counts: Mapping[str, int], unusual: Sequence[str], key: str) -> list[str]:
+    """Show the values that few rows (or persons) have, and return those that the user selects: at first none."""
     if not unusual:
         return []
-    named = ", ".join(f"“{plain(value, 40)}” ({plural(counts[value], 'row')})" for value in unusual[:_SHOWN])
+    noun = unit_noun(table.domain.unit)
+    named = ", ".join(f"“{plain(value, 40)}” ({plural(counts[value], noun)})" for value in unusual[:_SHOWN])
     more = f" and {len(unusual) - _SHOWN:,} more" if unusual[_SHOWN:] else ""
     st.warning(
         f"**Rare in your rows, so not in the list:** {named}{more}. If a rare value is published, people may recognize "
@@ -269,17 +276,20 @@ def _rare_values(counts: Mapping[str, int], unusual: Sequence[str], key: str) ->
         list(unusual[:MAX_CATEGORIES]),
         [],
         key=state.CARD_RARE(key),
-        format_func=lambda value: f"{value} ({plural(counts[value], 'row')})",
+        format_func=lambda value: f"{value} ({plural(counts[value], noun)})",
         placeholder="None",
         help="Choose only values that everybody can look up without your rows. All others count as missing.",
     )
 
 
-def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_confirmed: bool) -> list[str]:
+def _merged(
+    table: Table, spellings: Spellings, counts: Mapping[str, int], key: str, *, are_confirmed: bool
+) -> list[str]:
     """Ask which spellings count as another value. Return the selected texts, such as "YES = yes".
 
     Unless the spellings are confirmed, those that few rows have start unselected. The user may type further spellings.
     """
+    noun = unit_noun(table.domain.unit)
     written_as = {f"{spelling} = {value}": spelling for spelling, value in spellings}
     frequent = often([spelling for spelling, _ in spellings], counts)
     start = [one for one, spelling in written_as.items() if are_confirmed or spelling in frequent]
@@ -289,7 +299,7 @@ def _merged(spellings: Spellings, counts: Mapping[str, int], key: str, *, are_co
         start,
         key=state.CARD_MERGE(key),
         format_func=lambda one: (
-            f"{one} ({plural(counts.get(written_as[one], 0), 'row')})" if one in written_as else str(one)
+            f"{one} ({plural(counts.get(written_as[one], 0), noun)})" if one in written_as else str(one)
         ),
         accept_new_options=True,
         placeholder="None",
@@ -370,13 +380,14 @@ def label_and_file(table: Table) -> None:
     values = classes if confirmed else usual({value: counts.get(value, 0) for value in classes}, spellings)
     st.markdown(f"**The label: {plain(table.label, 60)}.** The forest predicts it.")
     describe(table, table.label, proposal)
-    if n_out := sum(n for value, n in counts.items() if value not in {*values, *spelled}):
+    by_row = counted_values(table, table.label, by_row=True)
+    if n_out := sum(n for value, n in by_row.items() if value not in {*values, *spelled}):
         are = "row has none of these classes and is" if n_out == 1 else "rows have none of these classes and are"
         st.caption(f"{n_out:,} {are} left out, unless you add a class or a spelling.")
     with st.form(f"{key}_form", border=False):
         listed = st.text_input("Its classes, separated by ;", written(values), key=state.CARD_VALUES(key), help=HELP)
-        kept = _rare_values(counts, [] if confirmed else [v for v in rare(counts) if v not in spelled], key)
-        merged = _merged(spellings, counts, key, are_confirmed=confirmed)
+        kept = _rare_values(table, counts, [] if confirmed else [v for v in rare(counts) if v not in spelled], key)
+        merged = _merged(table, spellings, counts, key, are_confirmed=confirmed)
         st.markdown(f"**The file.**\n{_about_file(table)}")
         before = domain.classes_note if confirmed else ""
         columns_note = domain.columns_note if domain.columns_source == "asserted" else BY_CURATOR if confirmed else ""
@@ -389,6 +400,8 @@ def label_and_file(table: Table) -> None:
         """Return the domain with this source. Confirmed, unchanged classes keep their source if the file was open."""
         pairs = _pairs(merged, spellings)
         is_same = confirmed and bool(is_open) and (chosen, pairs) == (classes, domain.class_spellings)
+        if confirmed and is_open and not is_same and source == columns_note:
+            raise DomainError("You changed the classes: state how everybody knows them, not how the file was chosen.")
         answered = domain if is_same else answers.with_classes(domain, chosen, pairs, source)
         parts = ["reading"] * bool(domain.reading) + ["columns"] * bool(domain.columns_source)
         return answers.with_table_parts(answered, parts, source)

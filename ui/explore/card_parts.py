@@ -39,12 +39,19 @@ def proposal_of(table: Table, column: str) -> ColumnProposal:
     return kept[column]
 
 
-def counted_values(table: Table, column: str) -> dict[str, int]:
-    """Return the number of rows with each value of a private column. The result is cached for the session."""
+def counted_values(table: Table, column: str, *, by_row: bool = False) -> dict[str, int]:
+    """Return how many persons have each value of a private column. The result is cached for the session.
+
+    Without a column of identifiers, or if `by_row` is True, each row counts.
+    """
     assert table.csv is not None
-    kept = _values((table.key,))
+    unit = None if by_row else table.domain.unit
+    kept = _values((table.key, unit or ""))
     if column not in kept:
-        kept[column] = dict(values_of(table.csv.table[column]))
+        rows = table.csv.table
+        if unit is not None and column != unit:
+            rows = rows[[column, unit]].dropna(subset=[unit]).drop_duplicates()
+        kept[column] = dict(values_of(rows[column]))
     return kept[column]
 
 
@@ -53,7 +60,7 @@ def numbers_among(table: Table, column: str, signs: Sequence[str]) -> tuple[floa
     assert table.csv is not None
     if table.csv.table[column].dtype.kind in "if":
         return 1.0, ""
-    counts = counted_values(table, column)
+    counts = counted_values(table, column, by_row=True)
     texts = [without_sign(cell, tuple(signs)) or cell for cell in counts]
     decimal = table.csv.reading.decimal_of(column)
     is_number = numbers_one_by_one(pa.chunked_array([pa.array(texts, pa.string())]), decimal)[0].notna().to_numpy()
@@ -81,7 +88,7 @@ def _proposals(key: tuple) -> dict[str, ColumnProposal]:
     return {}
 
 
-@cache.for_session(max_entries=2)
+@cache.for_session(max_entries=4)
 def _values(key: tuple) -> dict[str, dict[str, int]]:
     return {}
 

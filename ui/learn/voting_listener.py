@@ -11,9 +11,10 @@ import re
 import secrets
 import threading
 import time
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Final
+
+from starlette.requests import cookie_parser
 
 from ui.learn import phone_state
 from ui.learn.rooms import N_LETTERS, Rooms
@@ -170,8 +171,5 @@ class _Handler(SmallHandler):
 
     def _browser(self) -> str | None:
         """Return the token of the browser; None if it sent none that this server issued."""
-        try:
-            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self._cookie_name)
-        except CookieError:
-            return None
-        return None if cookie is None else checked(cookie.value)
+        # `SimpleCookie` gives up at the first cookie that it cannot read, perhaps of another server of this machine.
+        return checked(cookie_parser(self.headers.get("Cookie", "")).get(self._cookie_name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from typing import Final
 from urllib.parse import parse_qs
@@ -15,6 +16,8 @@ IDLE_PAGE: Final = "/idle"
 _STYLE: Final = (
     "body {font: 1.1rem/1.5 sans-serif; max-width: 36rem; margin: 15vh auto; padding: 0 1rem; color-scheme: light dark}"
 )
+# An address on this host. Browsers drop tabs and line breaks, so "/\t/host" would lead to another host.
+_OF_THIS_HOST: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 # A hidden tab may run its timers late, so the script compares times.
 _SCRIPT: Final = """<script>
 (() => {
@@ -41,7 +44,7 @@ def idle_script(minutes: int, base_path: str) -> str:
 def idle_page(minutes: int, query: str) -> HTMLResponse:
     """Return the page for an idle user. Its link leads back to the address `to` of the query, if it is on this host."""
     to = parse_qs(query).get("to", ["/"])[0]
-    if not to.startswith("/") or to.startswith(("//", "/\\")):
+    if not _OF_THIS_HOST.fullmatch(to):
         to = "/"
     sentence = (
         f"Nobody used this page for {plural(minutes, 'minute')}, so the server removed its rows and results from its "

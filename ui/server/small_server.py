@@ -27,6 +27,7 @@ MOST_OF_ADDRESS: Final = 150  # open connections of one address, which a whole c
 REQUESTS_AT_ONCE: Final = 900
 REQUESTS_PER_SECOND: Final = 300
 MOST_SECONDS: Final = 10.0  # time limit for a request and its answer
+SLOW: Final = 1.0  # seconds after which a connection makes room for a new one, if there is no other room
 MOST_BODY: Final = 200  # bytes; a vote has about 40
 MOST_REQUEST: Final = 16 * 1024  # bytes that the server reads of a request; browsers send about 600
 CHECK_EVERY: Final = 0.25  # seconds between two checks for slow connections
@@ -70,12 +71,20 @@ class SmallServer(ThreadingMixIn, TCPServer):
         """Return whether the server answers this connection. If not, `TCPServer` closes it."""
         address, now = str(client_address[0]), time.monotonic()
         with self._lock:
-            n_of_address = sum(each == address for each, _ in self._open.values())
-            is_allowed = len(self._open) < MOST_CONNECTIONS and n_of_address < MOST_OF_ADDRESS
-            if is_allowed and self._rate.allows(address, now):
-                self._open[request] = (address, now)
-                return True
-        return False
+            of_address = {each: since for each, (other, since) in self._open.items() if other == address}
+            everybody = {each: since for each, (_, since) in self._open.items()}
+            if not self._rate.allows(address, now):
+                return False
+            for crowd, most in ((of_address, MOST_OF_ADDRESS), (everybody, MOST_CONNECTIONS)):
+                if len(crowd) >= most:  # the slowest connection makes room
+                    oldest = min(crowd, key=crowd.__getitem__)
+                    if now - crowd[oldest] < SLOW:
+                        return False
+                    self._open.pop(oldest, None)
+                    _end(oldest)
+                    break
+            self._open[request] = (address, now)
+        return True
 
     def close_request(self, request: Any) -> None:
         with self._lock:
@@ -111,7 +120,9 @@ class _FirstBytes(RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        n_read = self._connection.recv_into(buffer, min(len(buffer), self._left)) if self._left else 0
+        if not self._left:
+            raise ConnectionAbortedError("the request is too long")  # what is cut off must not pass for a whole request
+        n_read = self._connection.recv_into(buffer, min(len(buffer), self._left))
         self._left -= n_read
         return n_read
 
