@@ -62,6 +62,7 @@ def test_engine_and_tables_work_away_from_the_repository(installed, tmp_path):
     assert (version, tables) == (__version__, sorted(list_datasets()))
 
 
+@pytest.mark.slow
 def test_pages_open_away_from_the_repository(installed, tmp_path):
     assert str(installed / "dpforest" / "_app" / "ui") in output_of(APP, installed, tmp_path)
 

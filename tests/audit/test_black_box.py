@@ -49,6 +49,7 @@ def by_row(mechanism, trees: int, epsilon: float):
     return release
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # joblib warns about an unfinished generator
 def test_a_generator_that_travels_to_other_processes_is_refused():
     """With a copied generator, each process would draw the same numbers, so counts of hits would not be independent."""

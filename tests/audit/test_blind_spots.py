@@ -54,6 +54,7 @@ def test_all_forests_are_drawn():
     assert set(FORESTS) == set(QUICK_SETTINGS)
 
 
+@pytest.mark.slow
 def test_cases_are_of_all_sizes_and_classes():
     """The seeded cases cover 1 to 90,000 rows, 2 to 50 classes, wrong values of `size`, and many rounds."""
     rng = np.random.default_rng(0)

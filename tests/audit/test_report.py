@@ -82,6 +82,7 @@ def test_the_fingerprint_covers_every_module_that_an_estimator_or_an_attack_impo
     assert {path for _, path in missing} == on_a_cluster
 
 
+@pytest.mark.slow
 def test_one_row_of_the_table_and_its_page(tmp_path):
     """400 fits of RF-E give the verdict "holds". The bound of the attack exceeds ε with a probability below 1e-6."""
     row = audit("RF-E", "certified", "replace-one", 1.0, trials=400)

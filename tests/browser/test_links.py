@@ -146,6 +146,7 @@ def test_a_link_opens_compare_in_the_same_state(explore: Explore, friend: Explor
     assert drawn(friend) == figures and friend.link() == link
 
 
+@pytest.mark.slow
 def test_a_link_opens_choose_in_the_same_state(explore: Explore, friend: Explore) -> None:
     """The question and the promise of a link appear before all releases are simulated."""
     query = "data=zoo&sure=8+in+10+releases&need=55.0&prior=10+%25&margin=false&rows_each=3&looked_at=RF-E&look_eps=0.5"

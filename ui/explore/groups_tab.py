@@ -14,6 +14,7 @@ from dpforest.evaluation.groups import MIN_PERSONS
 from dpforest.plotting.groups import rate_curves, rate_intervals
 from dpforest.plotting.style import percent
 from ui import state
+from ui.explore.stories import class_words
 from ui.jobs.group_columns import GroupRates, choose_column
 from ui.jobs.results import SweepResult
 from ui.shared import figures
@@ -55,9 +56,13 @@ class GroupsTab:
             f"{MIN_PERSONS} held-out {counted} are pooled. With a confidence of 95\u00a0%, all intervals of a rate "
             f"hold at once. They account for the choice of held-out {counted} and for differences between releases. "
             f"Intervals appear after {MIN_RELEASES} simulated releases."
-            + (f" Positive is “{plain(self._measured.positive, 20)}”, the rarer class." if two else "")
+            + (f" Positive is “{plain(self._positive(choice), 20)}”, the rarer class." if two else "")
         )
         self.refine(result)
+
+    def _positive(self, choice: Choice) -> str:
+        """Return the word of the positive class."""
+        return class_words(choice.table)[choice.table.domain.classes.index(self._measured.positive)]
 
     def refine(self, result: SweepResult) -> None:
         """Redraw everything from a result with more simulated releases."""

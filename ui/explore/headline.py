@@ -135,7 +135,7 @@ def _spread(values: np.ndarray) -> str:
 
 
 def _balanced(values: np.ndarray | float, shown: bool) -> str:
-    return f" · balanced {percent(float(np.mean(values)))}" if shown else ""
+    return f" · mean over classes {percent(float(np.mean(values)))}" if shown else ""
 
 
 def _broken(certificate: Certificate) -> tuple[str, str, str, str | None]:

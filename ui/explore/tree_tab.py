@@ -30,7 +30,7 @@ from ui.shared.wording import plain, unbroken
 LEAST_DEPTH, SHALLOW = 2, 3
 MOST_ANSWERS = 12
 MOST_QUESTIONS = 200
-WIDTHS = ("as wide as its records", "all leaves alike")
+WIDTHS = ("as wide as its rows", "all leaves alike")
 
 
 def show(choice: Choice, view: ForestView) -> None:
