@@ -294,6 +294,9 @@ def test_lists_are_answered_one_by_one_and_hold_nothing_rare(page):
     assert (schema(page).classes, schema(page).classes_note) == (("ja", "nein"), "the catalog of diagnoses")
     open_card(page, "the label")
     assert field(page, SOURCE).value == BY_CURATOR, "the format of the file is no fact with another source"
+    next(box for box in page.text_input if box.label.startswith("Its classes")).set_value("ja; nein; Kuru")
+    press(page, "Confirm that this is public")
+    assert "You changed the classes" in words(page) and schema(page).classes == ("ja", "nein")
 
 
 def lists_of(page) -> dict:

@@ -130,6 +130,25 @@ def test_a_browser_without_the_cookie_follows_and_has_no_vote(school):
     assert (school.rooms.seen(code).n_phones, school.rooms.seen(code).n_answers) == (0, 0)
 
 
+@pytest.mark.parametrize("foreign", ['prefs={"a":1}', "flag", "a b=1"])
+def test_a_cookie_of_another_server_of_this_machine_stops_nobody_from_voting(school, foreign):
+    """Cookies ignore ports, so a browser also sends those of other programs on the same computer."""
+    code = school.open()
+    phone = school.phone(code)
+    phone.cookie = f"{foreign}; {phone.cookie}"
+    assert phone.vote(code, 1)["mine"] == 1
+
+
+def test_headers_beyond_the_limit_are_no_request(school):
+    """If the server read only the first headers, it would not see a foreign `Origin` behind them."""
+    port = school.phone(school.open()).port
+    with socket.create_connection((HOST, port), timeout=10) as connection, suppress(OSError):
+        padding = "".join(f"X-{i}: {'a' * 1000}\r\n" for i in range(17))
+        request = f"GET / HTTP/1.1\r\nHost: {HOST}:{port}\r\n{padding}Origin: http://evil.example\r\n\r\n"
+        connection.sendall(request.encode())
+        assert b"200 OK" not in connection.recv(1000)
+
+
 def test_phones_beyond_the_limit_of_an_address_follow_and_join_later(school):
     code = school.open()
     for i in range(AT_ONCE):
