@@ -25,7 +25,7 @@ from dpforest.tables.out_of_domain import OutOfDomainWarning
 from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.forest_file import check_on_reading
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # This check needs the estimators, which `forest_file` cannot import.
 check_on_reading(file_consistency.check)

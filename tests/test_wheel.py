@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -60,6 +61,11 @@ def test_engine_and_tables_work_away_from_the_repository(installed, tmp_path):
     file, version, tables = json.loads(output_of(ENGINE, installed, tmp_path))
     assert Path(file).parent == installed / "dpforest"
     assert (version, tables) == (__version__, sorted(list_datasets()))
+
+
+def test_the_changelog_describes_the_version():
+    versions = re.findall(r"^## \[([0-9.]+)\] - \d{4}-\d\d-\d\d$", (HOME / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert versions[0] == __version__
 
 
 @pytest.mark.slow

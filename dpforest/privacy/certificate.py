@@ -237,7 +237,7 @@ class Certificate:
         if (curve := self.tradeoff) is not None:
             right = _of_100(curve.success())
             lines.append(
-                "If both tables are equally likely, a guess which of them a release comes from is right with a "
+                "If both tables are equally likely, whoever guesses which of them a release comes from is right with a "
                 f"probability of at most {right} %."
             )
         would = "rests" if self.certified else "would rest, even without the reasons above,"

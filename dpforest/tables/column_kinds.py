@@ -21,7 +21,7 @@ from dpforest.tables.csv_columns import MISSING_NUMBERS, MISSING_TEXTS, numbers_
 from dpforest.tables.csv_table import CsvTable, label_candidates
 from dpforest.tables.dates import COMPACT, DATE_FORMATS, date_of, is_in_format
 from dpforest.tables.features import plural
-from dpforest.tables.reading_rules import SIGNS, Spellings, without_sign
+from dpforest.tables.reading_rules import SIGNS, UNITS, Spellings, without_sign
 
 NUMBER, NUMBER_WITH_WORDS, DATE, IDENTIFIER = "number", "number with words", "date", "identifier"
 FREE_TEXT, CATEGORY, CONSTANT, EMPTY = "free text", "category", "constant", "empty"
@@ -247,10 +247,25 @@ def _are_numbers(n_numbers: int, n_known: int, n_different: int, words: Sequence
 
 
 def _signs_of(counts: Mapping[str, int], n_known: int) -> tuple[str, ...]:
-    """Return the signs next to numbers. Signs such as "<" count only if at least half of the cells have none."""
-    n_with = {sign: sum(n for cell, n in counts.items() if without_sign(cell, (sign,)) is not None) for sign in SIGNS}
+    """Return the signs next to numbers.
+
+    Signs such as "<" count only if at least half of the cells have none. Of several units, only the most frequent one
+    counts, because 90 min and 2 h are not numbers on one scale.
+    """
+    n_with = {sign: sum(n for cell, n in counts.items() if _has_number(cell, sign)) for sign in SIGNS}
     beyond = sum(n_with[sign] for sign in _BEYOND_A_LIMIT)
-    return tuple(sign for sign, n in n_with.items() if n and (sign not in _BEYOND_A_LIMIT or beyond <= n_known / 2))
+    unit = max(UNITS, key=n_with.__getitem__)
+    return tuple(
+        sign
+        for sign, n in n_with.items()
+        if n and (sign == unit or sign not in UNITS) and (sign not in _BEYOND_A_LIMIT or beyond <= n_known / 2)
+    )
+
+
+def _has_number(cell: str, sign: str) -> bool:
+    """Return whether a cell has this sign next to a text that ends with a digit."""
+    number = without_sign(cell, (sign,))
+    return number is not None and number[-1:].isdigit()
 
 
 def _text(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:

@@ -124,7 +124,7 @@ def _value(feature: Feature, what: str) -> str:
     if what == CATEGORIES:
         return "; ".join(feature.categories) + _spelled(feature.spellings)
     if what == MISSING:
-        rules = {"category": "a value of their own", "refuse": "none expected"}
+        rules = {"category": "a separate value", "refuse": "none expected"}
         rule = rules.get(feature.missing, f"read as {text(feature.missing_value)}")
         return f"{rule}; missing words: {'; '.join(feature.missing_words)}" if feature.missing_words else rule
     kind = "categories" if feature.kind == "categorical" else "whole numbers" if feature.integer else "numbers"

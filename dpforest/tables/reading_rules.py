@@ -20,7 +20,10 @@ Spellings = tuple[tuple[str, str], ...]  # pairs of a spelling and the listed va
 
 # Signs next to a number that a schema may declare. A sign is ignored: "<0.5", a value below a limit of measurement, is
 # read as the limit 0.5.
-SIGNS: Final = ("%", "‰", "€", "$", "£", "¥", "₹", "CHF", "EUR", "GBP", "USD", "<", ">", "≤", "≥")
+_AROUND: Final = ("%", "‰", "€", "$", "£", "¥", "₹", "CHF", "EUR", "GBP", "USD", "<", ">", "≤", "≥")
+# Units are signs only behind a number, because "m5" or "s2" is a code and not a length or a time.
+UNITS: Final = ("km", "cm", "mm", "m", "kg", "mg", "g", "ml", "l", "h", "min", "s", "°C")
+SIGNS: Final = (*_AROUND, *UNITS)
 _PLAIN_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 # Texts that cannot be words for missing cells, because some programs read them as numbers: `_NO_WORDS`, and texts that
 # match `_HALF_NUMBER` (such as 1,000) and not `_PLAIN_NUMBER`.
@@ -92,14 +95,14 @@ def without_sign(text: str, signs: Iterable[str]) -> str | None:
 
     >>> without_sign("12,5 %", ("%",)), without_sign("-€ 3", ("€",)), without_sign("3 $", ("€",))
     ('12,5', '-3', None)
-    >>> without_sign("< 0,5", ("<",))
-    '0,5'
+    >>> without_sign("< 0,5", ("<",)), without_sign("1,7 km", ("km",)), without_sign("m5", ("m",))
+    ('0,5', '1,7', None)
     """
-    for sign in signs:
+    for sign in sorted(signs, key=len, reverse=True):  # "km" before "m"
         if text.endswith(sign):
             return text[: -len(sign)].rstrip()
         minus = text[:1] if text[:1] in ("+", "-") else ""
-        if text[len(minus) :].startswith(sign):
+        if sign not in UNITS and text[len(minus) :].startswith(sign):
             return minus + text[len(minus) + len(sign) :].lstrip()
     return None
 

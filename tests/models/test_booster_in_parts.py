@@ -91,13 +91,15 @@ def _open_files():
     return [os.readlink(link) for link in links if os.path.lexists(link)]
 
 
-def test_without_room_on_the_disk_nothing_is_released_or_booked(tmp_path):
+# The encoded rows take 2,000 × 2 × 2 bytes, so the larger limit leaves room for them, and none for the scores.
+@pytest.mark.parametrize("room", [4_096, 12_000])
+def test_without_room_on_the_disk_nothing_is_released_or_booked(tmp_path, room):
     X, y = random_rows(2_000, 2, 1)
     book = Book(tmp_path / "book.sqlite")
     book.add_population("patients", cap=5)
     model = RandomTreeBoosterClassifier(domain=DOMAINS[2])
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
     try:
         with pytest.raises(OSError, match="too large"):
             model.fit_chunks(parts(X, y, 1_000), folder=tmp_path, account=book.account("patients"))

@@ -39,7 +39,7 @@ def report(**changes) -> BoardReport:
         needed=0.82, share=0.9, smallest=(("Majority label", 0.7, 0.8203), ("JPW", None, None)),
         curve=((0.01, 0.6, 0.55, 0.65), (0.1, 0.76, 0.75, 0.77), (1.0, 0.82, 0.815, 0.825), (10.0, 0.83, 0.82, 0.84)),
         ceiling=0.849, measure=ACCURACY, repeats=20, splits=3, band="10 % to 90 % of releases", prior=0.1,
-        versions=(("dpforest", "0.1.0"),),
+        versions=(("dpforest", "0.2.0"),),
     )  # fmt: skip
     return dataclasses.replace(basis, **changes)
 

@@ -90,7 +90,7 @@ def test_everything_read_from_a_file_is_a_part():
         ("missing", "größe", "none expected"),
         ("categories", "stadt", "Köln; Ulm"),
         ("type", "stadt", "categories"),
-        ("missing", "stadt", "a value of their own"),
+        ("missing", "stadt", "a separate value"),
         ("classes", "", "no; yes"),
         ("reading", "", str(csv.reading)),
         ("columns", "", "größe; stadt"),

@@ -70,6 +70,16 @@ def test_cells_of_a_file_and_of_a_frame_agree():
     assert [None if math.isnan(x) else x for x in table["crp"]] == [value for _, value in NUMBER_CELLS]
 
 
+WAY = Feature("way", "numeric", 0, 100, missing="category", signs=("m", "km"), **NOTE)
+WAYS = [("1.7 km", 1.7), ("3km", 3), ("-2 m", -2), ("m 5", None), ("m5", None), ("5 cm", None), ("5 m km", None)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_units_are_read_behind_numbers_only_and_the_longest_first(form):
+    expected = [MISSING if value is None else WAY.code(value) for _, value in WAYS]
+    assert codes(WAY, [cell for cell, _ in WAYS], form) == expected == [code(WAY, cell) for cell, _ in WAYS]
+
+
 def test_words_and_signs_go_with_the_decimal_mark_of_the_file():
     text = "the file is UTF-8 text with ';' between columns and decimal commas"
     domain = schema(CRP, reading=text, reading_source="asserted", reading_note="made for this test")
@@ -137,7 +147,7 @@ def test_spellings_of_classes_are_read_by_fits_files_and_scores():
         ({"missing_words": tuple(f"w{i}" for i in range(101))}, "100 are the most"),
         ({"missing_words": ("\ud800",)}, "Unicode"),
         ({"signs": "%"}, "not known"),
-        ({"signs": ("kg",)}, "not known"),
+        ({"signs": ("miles",)}, "not known"),
         ({"signs": ("%", "%")}, "not known"),
         ({"spellings": {"a": "b"}}, "takes no spellings"),
     ],

@@ -232,7 +232,7 @@ def test_a_changed_range_does_not_keep_the_proposed_reason(page):
 
 
 def test_cells_with_units_are_no_numbers(app):
-    rows = "km,age,ill\n" + "".join(f"{i % 9}.5 km,{i % 50},{'ab'[i % 2]}\n" for i in range(90))
+    rows = "km,age,ill\n" + "".join(f"{i % 9}.5 mi,{i % 50},{'ab'[i % 2]}\n" for i in range(90))
     app.query_params["data"] = "upload a CSV"
     app.run()
     app.file_uploader[0].upload("ways.csv", rows.encode()).run()

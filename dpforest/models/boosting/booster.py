@@ -15,7 +15,7 @@ from dpforest.models.base import AUTO, Account, ForestClassifier
 from dpforest.models.boosting.booster_spec import LEAST_ROWS, SCALE_SHARE, SIZE_SHARE, BoosterSpec
 from dpforest.models.boosting.clip_bound import UNIT, UNIT_GRID, ClipBound
 from dpforest.models.boosting.gradient_rounds import boost
-from dpforest.models.boosting.gradient_sums import GradientSums
+from dpforest.models.boosting.gradient_sums import GradientSums, bytes_of_scores
 from dpforest.models.boosting.round_rule import MOST_DEPTH, MOST_ROUNDS, rounds_by_rule
 from dpforest.models.boosting.rows_in_files import RowFiles
 from dpforest.models.boosting.rows_on_workers import RowsOnWorkers
@@ -149,9 +149,12 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
             )
         return share
 
+    def _clip(self, domain: Domain) -> ClipBound:
+        return ClipBound(domain.n_classes, self._kind, 1 if domain.unit is None else UNIT_GRID)
+
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> BoosterSpec:
         n_rows = max(preparation.n_rows or n_rows, 1)
-        clip = ClipBound(domain.n_classes, self._kind, 1 if domain.unit is None else UNIT_GRID)
+        clip = self._clip(domain)
         loss = self._loss
         left = None if loss is None else loss.part(preparation.left, rows_changed(self.neighbors))
         rule = rounds_by_rule(clip, n_rows, np.inf if left is None else float(left.amount))
@@ -224,8 +227,8 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
             If there is no public domain with classes, if a part lacks columns of the domain, or if an iterator would
             have to be read twice.
         OSError
-            If the folder has no room. The fit has then released nothing. But if only the room for scores is missing,
-            the fit has already booked its budget.
+            If the folder has no room for rows and scores. The fit has then released nothing. It has booked nothing
+            either, unless the disk fills up after the fit has checked it.
 
         Examples
         --------
@@ -250,6 +253,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         self._check_rows(rows.codes[:0], reset=True)
         self._warn_of_leaks(domain)
         model._check_before_questions(domain, rows.n_given, out_of_domain)
+        rows.check_room(bytes_of_scores(len(rows.y), model._clip(domain)))  # a booked fit should not fail for this
         if account is not None:
             model._book(account, domain)
         return self._fitted(model._fit_forest(domain, rows, threads(model.n_jobs)), domain)

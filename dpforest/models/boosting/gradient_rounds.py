@@ -1,6 +1,7 @@
 """The rounds of boosting: each one asks for gradient sums in the leaves of a tree, adds noise, and moves the scores."""
 
 from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from dpforest.privacy.ledger import QueryBudget
 from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.release import noisy_table
 
-_ROUND_KEY = 16  # key of the first round's draws in a fit with a seed; earlier questions have smaller keys
+_ROUND_KEY: Final = 16  # key of the first round's draws in a fit with a seed; earlier questions have smaller keys
 
 SumsOfRound = Callable[[int, np.ndarray], np.ndarray]  # number of the round and moves of the last one -> exact sums
 

@@ -5,11 +5,11 @@ and gets back the gradient sums in the leaves of the next tree. These sums are i
 to the sums of the whole table exactly, however the table is cut.
 """
 
-from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
 
+from dpforest.limits import MAX_TREES
 from dpforest.models.boosting.clip_bound import ClipBound
 from dpforest.models.boosting.gradients import TABLES, GradientTables, next_sums
 from dpforest.models.data_dependent import EncodedRows
@@ -21,7 +21,11 @@ _MOST_ROUTED: Final = 2**23  # largest number of leaf indices that are kept: one
 # With fewer rows for each thread, starting threads in each round takes more time than they save.
 _ROWS_OF_A_THREAD: Final = 100_000
 
-Map = Callable[[Callable[[slice], np.ndarray], Iterable[slice]], Iterable[np.ndarray]]
+
+def bytes_of_scores(n_rows: int, clip: ClipBound) -> int:
+    """Return the largest number of bytes that `GradientSums` asks of the rows for scores and leaves."""
+    n_routed = min(max(n_rows, _MOST_ROUTED), n_rows * MAX_TREES)
+    return 8 * clip.n_scores * n_rows + 2 * n_routed + 2 * n_rows
 
 
 class GradientSums:

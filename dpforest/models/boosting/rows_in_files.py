@@ -25,6 +25,10 @@ class RowsInFiles(EncodedRows):
 
     folder: str | PathLike[str] | None = None
 
+    def check_room(self, n_bytes: int) -> None:
+        """Raise OSError if the disk of the folder has no room for so many bytes."""
+        self.zeros((n_bytes,), np.uint8)
+
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Return an array of zeros in a mapped file of the folder."""
         n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
