@@ -102,6 +102,7 @@ def test_a_row_goes_to_the_nearer_pivot():
         assert goes_second(points, row, points, 0, 1) == (distance[1] < distance[0])
 
 
+@pytest.mark.slow
 def test_branches_end_by_the_least_number_of_rows(table):
     """Partitioned trees keep k estimation rows in each leaf. Comparison trees split each node with more than k rows."""
     X, y = table

@@ -105,13 +105,14 @@ def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
                 yield name, line
 
 
-def parts(name: str) -> set[str]:
+@cache
+def parts(name: str) -> frozenset[str]:
     """The words of a name.
 
     >>> sorted(parts("_own_rowsBeside_2")), sorted(parts("RowsOwn"))
     (['2', 'beside', 'own', 'rows'], ['own', 'rows'])
     """
-    return {word.lower() for word in re.split(r"_+|(?<=[a-z])(?=[A-Z])", name) if word}
+    return frozenset(word.lower() for word in re.split(r"_+|(?<=[a-z])(?=[A-Z])", name) if word)
 
 
 def prose_of_code(path: str, text: str, tree: ast.AST) -> Iterator[tuple[str, int]]:

@@ -65,7 +65,9 @@ def test_few_attributes_and_deep_trees(seed):
         assert_is_read_back(model.fit(X, y).released_, X)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(60), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
 @given(
     domain=domains(),
     model=estimators(15, 6),

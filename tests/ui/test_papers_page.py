@@ -75,7 +75,7 @@ def test_the_report_is_made_of_the_file():
     assert REPORT.read_text(encoding="utf-8") == report(protocol.read())
 
 
-OFTEN = ("bojarski", "fletcher_islam_real", "multinomial_trees", "nock_henecka")
+OFTEN = ("bojarski", "fletcher_islam_real", "multinomial_trees")
 
 
 @pytest.mark.parametrize(
