@@ -40,9 +40,9 @@ def public_domain(*kinds: int | None, n_classes: int = 2, scale: str = "linear")
     return Domain(features, tuple(range(n_classes)), "y", "documented", "made up")
 
 
-# A plain run takes one of three cases of each parametrized test in these folders and files. A run without compiled
+# A plain run takes one of four cases of each parametrized test in these folders and files. A run without compiled
 # kernels is slow, so it takes one of six cases in all files. A run with compiled kernels covers the other cases.
-EVERY = 3
+EVERY = 4
 SAMPLED = (
     *("tests/ui/", "tests/plotting/", "tests/simulation/", "tests/evaluation/", "tests/models/test_estimator_checks"),
     *(f"tests/audit/test_{what}" for what in ("tails", "replay", "units", "black_box", "mutants", "exact_samplers")),

@@ -84,7 +84,9 @@ def test_deep_trees_of_few_attributes_stay_within_their_arrays(name, categorical
         BoostedForestClassifier(n_estimators=2, max_depth=9, n_bins=3),
         MultinomialForestClassifier(n_estimators=2, max_depth=9, n_bins=3),
         FriedmanSchusterClassifier(max_depth=9, n_bins=3),
-        MultinomialForestClassifier(n_estimators=2, mode="as_published", random_state=0),
+        pytest.param(
+            MultinomialForestClassifier(n_estimators=2, mode="as_published", random_state=0), marks=pytest.mark.slow
+        ),  # compiles for 20 s
     ],
     ids=lambda model: type(model).__name__,
 )
