@@ -6,7 +6,10 @@ import pandas as pd
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from dpforest.models.boosting import gradients
+from dpforest.privacy import noisy_counts
 from dpforest.simulation.sweep import one_repeat
+from dpforest.trees import split_scores
 from ui.explore import first_look
 from ui.jobs import warm_up
 from ui.jobs.sweep_job import Line, sweep_job
@@ -51,8 +54,10 @@ def test_a_page_with_nothing_compiled_opens_with_the_stored_curve_and_ends_with_
     The test does not remove compiled code; it empties the app's list of compiled kernels.
     """
     warm_up._done().clear()
+    of_many_classes = (noisy_counts._sum_over_winner, split_scores._score_many, gradients._next_of_many)
     app = AppTest.from_file("../../app.py", default_timeout=300).run()
     assert not app.exception and warm_up._done() == set(warm_up.steps())
+    assert all(kernel.signatures for kernel in of_many_classes), "a later move would compile them"
     (accuracy,) = (c.value for c in app.caption if c.value.startswith("± "))
     assert "20 simulated releases" in accuracy
     again = app.run()

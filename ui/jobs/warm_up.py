@@ -1,4 +1,4 @@
-"""Compile the numba kernels on a tiny table before a page needs them.
+"""Compile the numba kernels on tiny tables before a page needs them.
 
 A page first compiles the kernels of its forest, and later those of all other forests.
 """
@@ -84,14 +84,14 @@ def steps() -> dict[Step, Callable[[], object]]:
 
     The steps are parts of the engine, each forest in each mode, and the exact noise of releases.
     """
-    domain, X, y = _tiny()
+    domain, X, y = tiny_table(2)
     spec = dpforest.RandomDecisionForestClassifier(n_estimators=3, max_depth=3).spec(domain, len(y))
     return {
         ("engine", "codes"): lambda: domain.encode(X),
         ("engine", "trees"): lambda: spec.grow(domain, 0),
         ("engine", "counts"): lambda: count_rows(spec.grow(domain, 0), domain, X, y.astype(np.int32), n_classes=2),
         **{
-            (kind, mode): partial(_simulate, kind, mode, domain, X, y)
+            (kind, mode): partial(_simulate, kind, mode)
             for kind, forest in FORESTS.items()
             for mode in forest.modes().values()
         },
@@ -103,17 +103,20 @@ def _fit(kind: type[ForestClassifier], domain: Domain, X: np.ndarray, y: np.ndar
     kind(n_estimators=3, max_depth=3, domain=domain).fit(X, y)
 
 
-def _simulate(kind: str, mode: str, domain: Domain, X: np.ndarray, y: np.ndarray) -> None:
+def _simulate(kind: str, mode: str) -> None:
     settings = ForestSettings(kind, mode, 1.0, 3, 3, "add-remove")
     estimator = settings.estimator()
-    domain = estimator.reading_domain(domain)
-    tiny = simulation_for(estimator, domain, split_table(domain, X, y))
-    for _ in tiny.pieces((1.0, math.inf)):
-        pass
-    tiny.view(1.0)
+    for n_classes in (2, 3):  # some kernels are for two classes, and others for more
+        table, X, y = tiny_table(n_classes)
+        domain = estimator.reading_domain(table)
+        tiny = simulation_for(estimator, domain, split_table(domain, X, y))
+        for _ in tiny.pieces((1.0, math.inf)):
+            pass
+        tiny.view(1.0).nodes(0)
 
 
-def _tiny() -> tuple[Domain, np.ndarray, np.ndarray]:
+def tiny_table(n_classes: int) -> tuple[Domain, np.ndarray, np.ndarray]:
+    """Return a domain of one number and one category, 64 rows, and their labels."""
     features = (
         Feature("a", "numeric", 0, 1, source="documented", source_note="made up"),
         Feature("b", "categorical", categories=("x", "y", "z"), source="documented", source_note="made up"),
@@ -121,4 +124,5 @@ def _tiny() -> tuple[Domain, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     X = np.empty((64, 2), object)
     X[:, 0], X[:, 1] = rng.random(64), rng.choice(["x", "y", "z"], 64)
-    return Domain(features, (0, 1), "c", "documented", "made up"), X, rng.integers(0, 2, 64)
+    domain = Domain(features, tuple(range(n_classes)), "c", "documented", "made up")
+    return domain, X, rng.integers(0, n_classes, 64)
