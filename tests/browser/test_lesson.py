@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.driver import BROWSER, Explore, idle, rerun
 from tests.browser.layout import type_sizes
+from tests.conftest import every
 from ui.learn import story
 from ui.learn.step import EXPLORE
 from ui.learn.steps import STEPS
@@ -98,37 +99,50 @@ def test_all_steps_by_keyboard_without_scrolling(small: Explore) -> None:
     for number in range(len(STEPS)):
         predict(small, number)
         no_sideways(page)
-        main = page.locator("[data-testid=stMain]")
-        assert main.evaluate("e => e.scrollHeight - e.clientHeight") <= 4, f"step {number} has to be scrolled"
+        assert too_high(page) <= 4, f"step {number} has to be scrolled"
         if number < len(STEPS) - 1:
             next_step(small, number)
 
 
-def test_every_projected_step_fits_its_screen_and_keys_turn_the_steps(still: Explore) -> None:
-    """In presentation mode, each step fits 1280 x 720 pixels before and after the reveal, with text of 20 pixels."""
+@pytest.mark.parametrize("number", every(3, range(len(STEPS))))
+def test_a_projected_step_fits_its_screen(still: Explore, number: int) -> None:
+    """In presentation mode, a step fits 1280 x 720 pixels before and after the reveal, with text of 20 pixels."""
     page = still.page
-    opened(still, "?present=true")
-    main = page.locator("[data-testid=stMain]")
-    for number, step in enumerate(STEPS):
-        expect(still.main.get_by_role("heading", name=step.title, exact=True)).to_be_visible()
-        idle(page)  # until then, the stage of the step before is still on the page
+    opened(still, f"?present=true&step={number}")
+    expect(still.main.get_by_role("heading", name=STEPS[number].title, exact=True)).to_be_visible()
+    for phase in ("asked", "shown"):
         expect(page.locator(f"{STAGE}[data-at=end]")).to_have_count(1)
-        for phase in ("asked", "shown"):
-            idle(page)
-            assert main.evaluate("e => e.scrollHeight - e.clientHeight") == 0, f"step {number} ({phase}) is too high"
-            assert min(type_sizes(page)) >= 20, f"step {number} ({phase}) has small text"
-            if phase == "asked":
-                with rerun(page):
-                    button(still, "Show without guessing").click()
-        page.keyboard.press("ArrowRight" if number % 2 else "PageDown")
+        idle(page)
+        assert too_high(page) == 0, f"step {number} ({phase}) is too high"
+        assert min(type_sizes(page)) >= 20, f"step {number} ({phase}) has small text"
+        if phase == "asked":
+            with rerun(page):
+                button(still, "Show without guessing").click()
+
+
+def test_keys_turn_the_projected_steps(still: Explore) -> None:
+    page = still.page
+    opened(still, "?present=true&step=7")
+    page.keyboard.press("PageDown")
+    expect(still.main.get_by_role("heading", name=STEPS[8].title, exact=True)).to_be_visible()
+    idle(page)
+    page.keyboard.press("ArrowRight")
     expect(still.main.get_by_role("heading", name=story.ENDING)).to_be_visible()
-    assert main.evaluate("e => e.scrollHeight - e.clientHeight") == 0
+    assert too_high(page) == 0
     page.keyboard.press("PageUp")
     expect(still.main.get_by_role("heading", name=STEPS[8].title, exact=True)).to_be_visible()
+    idle(page)
+    with rerun(page):
+        button(still, "Show without guessing").click()
     epsilon = still.main.get_by_role("slider", name="ε")
     epsilon.press("ArrowRight")  # a slider keeps its keys
     expect(epsilon).to_have_attribute("aria-valuetext", "0.3")
     expect(still.main.get_by_role("heading", name=STEPS[8].title, exact=True)).to_be_visible()
+
+
+def too_high(page: Page) -> int:
+    """Return by how many pixels the page is higher than the screen."""
+    return page.locator("[data-testid=stMain]").evaluate("e => e.scrollHeight - e.clientHeight")
 
 
 def test_a_scene_plays_to_its_end_and_again(explore: Explore) -> None:
