@@ -27,7 +27,7 @@ def partitions_of(X: Any, y: Any, groups: Any, unit: str | None) -> list[Any]:
     y : dask.dataframe.Series
         Labels, in the same partitions.
     groups : None
-        Identifiers must be a column of `X`.
+        Any other value is refused, because identifiers must be a column of `X`.
     unit : str or None
         Column of identifiers. If given, all rows of a person are brought to one partition, by a hash of the identifier
         as a text.

@@ -103,7 +103,7 @@ def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "cla
     return np.stack([np.where(first, 1 - wrong, wrong), np.where(first, wrong, 1 - wrong)], axis=1)
 
 
-def thrown_away(counts: np.ndarray, scale: float) -> np.ndarray:
+def discard_probability(counts: np.ndarray, scale: float) -> np.ndarray:
     """Return the probability that the rule "paper" discards the noisy counts of a leaf, float array (n_leaves,).
 
     The counts have discrete Laplace noise of this scale.
@@ -137,7 +137,7 @@ def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
     if negative == "clamp":
         half = power(u + v) * one_less_q / (2 * (1 + q) ** 3)
         return np.stack([first - half, second + half], axis=1)
-    half = thrown_away(counts, 1 / rate) / 2
+    half = discard_probability(counts, 1 / rate) / 2
     both_zero = one_less_q**2 / (1 + q) ** 2 * power(u + v)
     second = second - power(u + 1) / (1 + q) + power(u + v + 2) / (1 + q) ** 3
     first = first - power(v + 1) / (1 + q) + power(u + v + 3) / (1 + q) ** 3 - both_zero

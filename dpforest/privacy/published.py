@@ -181,12 +181,12 @@ def multinomial_reasons(nominal: Fraction | float, epsilon: Fraction) -> tuple[s
     `nominal` is the ε that the paper's formula gives for the temperatures of the forest's draws. `epsilon` is the
     requested ε.
     """
-    other = (
+    claim = (
         f"By the paper's own sum, trees × max(depth × (B1 + B2), B3), temperatures that are set by hand claim "
         f"ε = {text_up(nominal)}, not the {text_up(epsilon)} that was asked for.",
     )
     return (
-        *(other if nominal != epsilon else ()),
+        *(claim if nominal != epsilon else ()),
         "The values to split at lie between values of the data, so one row more makes splits possible that were "
         "impossible without it: there is no finite ε.",
         "A branch ends where the exact number of rows is small or their labels agree, so the shape of a tree tells "

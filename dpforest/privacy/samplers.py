@@ -162,12 +162,12 @@ def _permute_and_flip_kernel(tape, row, counts, num, den, order, out):
         top = counts[row].max()
         for c in range(k):
             order[c] = c
-        left, end, label = k, at, 0
-        while left > 0 and end < tape.size:
-            i, end = uniform(tape, end, left)
+        n_unvisited, end, label = k, at, 0
+        while n_unvisited > 0 and end < tape.size:
+            i, end = uniform(tape, end, n_unvisited)
             label = order[i]
-            left -= 1
-            order[i] = order[left]
+            n_unvisited -= 1
+            order[i] = order[n_unvisited]
             accepted, end = bernoulli_exp(tape, end, (top - counts[row, label]) * num, den)
             if accepted:
                 break

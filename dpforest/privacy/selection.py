@@ -153,13 +153,13 @@ def _inverse(scores, allowed, rate, state, out):
                 power = np.exp(rate * (last - best))
             weight[c] = power if allowed[node, c] else 0.0
             total += weight[c]
-        left = np.float64(word_at(state, _U(node)) >> _S11) * _UNIT * total
+        remainder = np.float64(word_at(state, _U(node)) >> _S11) * _UNIT * total
         chosen = -1
         for c in range(n_candidates):
             if weight[c] > 0.0:
                 chosen = c
-                left -= weight[c]
-                if left < 0.0:
+                remainder -= weight[c]
+                if remainder < 0.0:
                     break
         out[node] = chosen
 
@@ -185,21 +185,21 @@ def _choose_kernel(tape, row, scores, allowed, num, den, candidates, out):
     at = 0
     n, k = scores.shape
     while row < n:
-        size, best = 0, scores[row, 0]
+        n_allowed, best = 0, scores[row, 0]
         for c in range(k):
             if allowed[row, c]:
-                candidates[size] = c
-                if size == 0 or scores[row, c] > best:
+                candidates[n_allowed] = c
+                if n_allowed == 0 or scores[row, c] > best:
                     best = scores[row, c]
-                size += 1
+                n_allowed += 1
         end, chosen = at, candidates[0]
-        while end < tape.size:
-            i, end = uniform(tape, end, size)
+        while end < tape.n_allowed:
+            i, end = uniform(tape, end, n_allowed)
             chosen = candidates[i]
             accepted, end = bernoulli_exp(tape, end, (best - scores[row, chosen]) * num, den)
             if accepted:
                 break
-        if end >= tape.size:
+        if end >= tape.n_allowed:
             break
         out[row] = chosen
         row, at = row + 1, end

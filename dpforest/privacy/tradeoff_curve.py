@@ -67,9 +67,9 @@ def steps_of(ledger: Ledger) -> Steps:
         else:
             times[step] += n
     if parts:
-        trees = math.gcd(*(n for steps in parts.values() for _, n in steps))
-        dearest = max(sum((step * n for step, n in steps), Fraction(0)) for steps in parts.values())
-        times[dearest / trees] += trees
+        n_trees = math.gcd(*(n for steps in parts.values() for _, n in steps))
+        largest = max(sum((step * n for step, n in steps), Fraction(0)) for steps in parts.values())
+        times[largest / n_trees] += n_trees
     return tuple(times.items())
 
 
@@ -218,13 +218,13 @@ def _law(steps: Steps, changes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     loss: np.ndarray = np.zeros(1)
     q, p = np.ones(1), np.ones(1)
     if math.prod(len(law) for _, law in laws) <= _MOST_SUMS:
-        for more, law in laws:
-            loss = np.add.outer(loss, more).ravel()
+        for losses, law in laws:
+            loss = np.add.outer(loss, losses).ravel()
             q, p = np.outer(q, law).ravel(), np.outer(p, law[::-1]).ravel()
     else:
-        gap = 2 * sum(float(more[-1]) for more, _ in laws) / _MOST_SUMS
-        for more, law in laws:
-            under, over = _on_a_grid(more, law, gap)
+        gap = 2 * sum(float(losses[-1]) for losses, _ in laws) / _MOST_SUMS
+        for losses, law in laws:
+            under, over = _on_a_grid(losses, law, gap)
             q, p = np.convolve(q, under), np.convolve(p, over)
         loss = gap * (np.arange(len(q)) - len(q) // 2)
     order = np.argsort(-loss, kind="stable")
@@ -245,10 +245,10 @@ def _repeated(step: float, times: int, changes: int) -> tuple[np.ndarray, np.nda
         return step * (2 * wins - times), binom.pmf(wins, times, rare)
     # The curve for one change, applied k times, is the curve of a law with the losses -kκ, (2-k)κ, ..., kκ.
     one = np.r_[1 - rare, rare * (1 - down) * down ** np.arange(changes - 1), rare * down ** (changes - 1)]
-    law, rest = np.ones(1), times
-    while rest:
-        law = np.convolve(law, one) if rest % 2 else law
-        one, rest = np.convolve(one, one) if rest > 1 else one, rest // 2
+    law, remaining = np.ones(1), times
+    while remaining:
+        law = np.convolve(law, one) if remaining % 2 else law
+        one, remaining = np.convolve(one, one) if remaining > 1 else one, remaining // 2
     return step * (2 * np.arange(times * changes + 1) - times * changes), law
 
 

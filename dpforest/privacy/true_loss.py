@@ -97,8 +97,8 @@ def true_loss(
     if mechanism in (*CERTIFIED, NOISY_COUNTS, CONTINUOUS):
         added, replaced = rate, 2 * rate
     elif mechanism == "smooth-sensitivity-clamped":
-        added = max(_worst(c) for c in _changes(float(rate), n_classes, clamped=True, replaced=False))
-        replaced = max(_worst(c) for c in _changes(float(rate), n_classes, clamped=True, replaced=True))
+        added = max(_largest_loss(c) for c in _changes(float(rate), n_classes, clamped=True, replaced=False))
+        replaced = max(_largest_loss(c) for c in _changes(float(rate), n_classes, clamped=True, replaced=True))
         if not one_leaf:
             replaced = max(replaced, 2 * added)
     else:
@@ -166,7 +166,7 @@ def first_violation(epsilon: float, n_classes: int = 2) -> int:
     """
     changes = _changes(epsilon, n_classes, clamped=False, replaced=False, contenders=2)
     lead, tie = next(changes), next(changes)
-    if _worst(tie) > epsilon:
+    if _largest_loss(tie) > epsilon:
         return 0
     return int(np.argmax(np.max([np.abs(p - q) for _, p, q in lead], axis=0) > epsilon)) + 1
 
@@ -206,28 +206,31 @@ def _changes(
         top_next, other_next = single(leads + 1)
         yield [(1, top, top_next), (k - 1, other, other_next)]
         for t in range(2, most + 1):
-            best, rest = tied(t)
-            yield [(1, best, one), (t - 1, best, one_other), (k - t, rest, one_other)]
+            best, lower = tied(t)
+            yield [(1, best, one), (t - 1, best, one_other), (k - t, lower, one_other)]
             if t < most:
-                wider, wider_rest = tied(t + 1)
-                yield [(t, best, wider), (1, rest, wider), (k - t - 1, rest, wider_rest)]
+                wider, wider_lower = tied(t + 1)
+                yield [(t, best, wider), (1, lower, wider), (k - t - 1, lower, wider_lower)]
     if replaced:
         top_next, other_next = single(leads + 2)
         yield [(1, top, top_next), (k - 1, other, other_next)]
         yield [(1, one, one_other), (1, one_other, one), (k - 2, one_other, one_other)]
-        best, rest = tied(2)
+        best, lower = tied(2)
         two, two_other = single(np.full(1, 2))
-        yield [(1, best, two), (1, best, two_other), (k - 2, rest, two_other)]
+        yield [(1, best, two), (1, best, two_other), (k - 2, lower, two_other)]
         for t in range(2, min(most, k - 1) + 1):
-            best, rest = tied(t)
-            yield [(1, best, rest), (1, rest, best)]
+            best, lower = tied(t)
+            yield [(1, best, lower), (1, lower, best)]
 
 
-def _worst(change: Change) -> float:
+def _largest_loss(change: Change) -> float:
+    """Return the largest absolute log-ratio of a label's probabilities before and after the change."""
     return max(float(np.abs(p - q).max()) for labels, p, q in change if labels > 0)
 
 
 def _hockey_stick(change: Change, target: float) -> float:
+    """Return the largest δ at ε = `target` over all states in the change, for either order of the two tables."""
+
     def one_way(swap: bool) -> np.ndarray:
         total = np.zeros(1)
         for labels, p, q in change:

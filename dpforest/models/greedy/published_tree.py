@@ -15,7 +15,7 @@ import numpy as np
 from dpforest.checks import check_count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.preparation import Preparation
-from dpforest.models.random.spec import PUBLISHED_LEAF_CAP, capped
+from dpforest.models.random.spec import PUBLISHED_LEAF_CAP, leaf_cap_sentences
 from dpforest.privacy.ledger import Ledger, rows_changed
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, Trees
@@ -77,7 +77,7 @@ class PublishedTreeSpec:
 
     def departures(self, domain: Domain) -> tuple[str, ...]:
         """Return sentences for the certificate about differences from the paper's tree."""
-        return capped(domain, self.depth, "multiway", PUBLISHED_LEAF_CAP)
+        return leaf_cap_sentences(domain, self.depth, "multiway", PUBLISHED_LEAF_CAP)
 
     def grow(self, domain: Domain, codes: np.ndarray, y: np.ndarray, *, seed: int) -> tuple[Trees, np.ndarray]:
         """Return the tree, and the number of rows of each class in each leaf, int64 (n_leaves, n_classes).
@@ -119,15 +119,17 @@ def score(tables: np.ndarray, criterion: str) -> np.ndarray:
     """
     if criterion == "max":
         return tables.max(axis=2).sum(axis=1).astype(float)
-    of_child = tables.sum(axis=2)
+    child_sizes = tables.sum(axis=2)
     if criterion == "gini":
-        return (np.square(tables, dtype=float).sum(axis=2) / np.maximum(of_child, 1)).sum(axis=1) - of_child.sum(axis=1)
-    child_entropy = (_n_log_n(of_child) - _n_log_n(tables).sum(axis=2)).sum(axis=1)
+        return (np.square(tables, dtype=float).sum(axis=2) / np.maximum(child_sizes, 1)).sum(axis=1) - child_sizes.sum(
+            axis=1
+        )
+    child_entropy = (_n_log_n(child_sizes) - _n_log_n(tables).sum(axis=2)).sum(axis=1)
     if criterion == "entropy":
         return -child_entropy
-    n = of_child.sum(axis=1)
+    n = child_sizes.sum(axis=1)
     gain = _n_log_n(n) - _n_log_n(tables.sum(axis=1)).sum(axis=1) - child_entropy
-    split_information = _n_log_n(n) - _n_log_n(of_child).sum(axis=1)
+    split_information = _n_log_n(n) - _n_log_n(child_sizes).sum(axis=1)
     return n * np.divide(gain, split_information, out=np.zeros(len(n)), where=split_information > 1e-9)
 
 
@@ -165,6 +167,8 @@ class _Node:
 
 @dataclass
 class _Split:
+    """The test of a node, and its children."""
+
     feature: int
     cut: int | None  # None if the split has a child for each category
     children: Sequence[_Node]
@@ -182,6 +186,7 @@ class _Growth:
         self.spread = sensitivity(spec.criterion, spec.n_bound)
 
     def tree(self) -> tuple[Trees, np.ndarray]:
+        """Grow the tree. Return the tree and the class counts of its leaves (`PublishedTreeSpec.grow`)."""
         features = self.domain.features
         categories = frozenset(j for j, f in enumerate(features) if f.kind != "numeric" and f.n_codes > 1)
         ranges = {j: (0, features[j].n_codes - 1) for j in _numeric_attributes(self.domain)}
@@ -234,6 +239,7 @@ class _Growth:
         )
 
     def _may_split(self, node: _Node) -> bool:
+        """Return whether a node has a large noisy count; without privacy, whether it has several classes."""
         if self.share is None:
             return len(np.unique(self.y[node.rows])) > 1
         noisy = len(node.rows) + self.draw.laplace(scale=1 / self.share)

@@ -21,8 +21,8 @@ GROWTH = (
         "the second tree on.",
         module="dpforest.models.greedy.alpha_boost",
         function="boost",
-        old="reach += float(np.abs(values).max())",
-        new="reach = float(np.abs(score).max(initial=0.0))",
+        old="score_bound += float(np.abs(values).max())",
+        new="score_bound = float(np.abs(score).max(initial=0.0))",
         forests=(BOOSTED,),
     ),
     Mutant(
