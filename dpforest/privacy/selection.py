@@ -193,13 +193,13 @@ def _choose_kernel(tape, row, scores, allowed, num, den, candidates, out):
                     best = scores[row, c]
                 n_allowed += 1
         end, chosen = at, candidates[0]
-        while end < tape.n_allowed:
+        while end < tape.size:
             i, end = uniform(tape, end, n_allowed)
             chosen = candidates[i]
             accepted, end = bernoulli_exp(tape, end, (best - scores[row, chosen]) * num, den)
             if accepted:
                 break
-        if end >= tape.n_allowed:
+        if end >= tape.size:
             break
         out[row] = chosen
         row, at = row + 1, end

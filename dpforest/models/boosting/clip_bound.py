@@ -93,7 +93,7 @@ class ClipBound:
         return float(self.sensitivity / each.pure_epsilon)
 
     def most_rounds(self, loss: PrivacyLoss) -> int:
-        """Return the largest number of rounds, at least 1, whose noise the samplers can draw; together, they cost `loss`."""
+        """Return the largest number of rounds, at least 1, whose noise the samplers can draw. Rounds divide `loss`."""
         if self.is_l2:
             most = (LIMIT - 1) ** 2 * loss.amount * self.n_classes / self.times_classes
             return max(1, int(most / self.grid**2))
