@@ -76,9 +76,9 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         """Warn if a part of the schema came from the data. Call this before the first question about the rows."""
         leaks = domain.leaks()
         if leaks and self.epsilon is not None:
-            more = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""
+            suffix = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""
             warnings.warn(
-                f"{leaks[0]}{more} This leaks information about single rows, so the forest is not certified; pass "
+                f"{leaks[0]}{suffix} This leaks information about single rows, so the forest is not certified; pass "
                 "domain=... with bounds, categories and classes that are public.",
                 PrivacyLeakWarning,
                 stacklevel=caller_level(),

@@ -313,10 +313,10 @@ def large_delta_caution(delta: float, n_rows: int | None, unit: str | None = Non
     if expected < 1:
         return ""
     noun = unit_noun(unit)
-    whole = "each row whole" if unit is None else "all rows of each person"
+    rows_text = "each row whole" if unit is None else "all rows of each person"
     return (
         f"δ = {text_up(delta)} is not below 1/n for about {n_rows:,} {noun}s, so (ε, δ) alone promises little: it "
-        f"allows a mechanism that publishes {whole} with probability δ, which is {text_up(expected, 3)} "
+        f"allows a mechanism that publishes {rows_text} with probability δ, which is {text_up(expected, 3)} "
         f"{noun}{'s' * (expected != 1)} on average. This forest's μ excludes such a mechanism: use μ to judge its "
         "privacy."
     )

@@ -155,14 +155,14 @@ def _many_classes(counts, mode, rate, state, keys, out):
                 elif counts[leaf, c] > second_count:
                     second_count = counts[leaf, c]
             gap = top_count - second_count if tied == 1 else 0
-            other = (k - tied) * np.exp(-exponent(mode, rate, gap))
-            among_top = _unit(word) * (tied + other) < tied
+            other_weight = (k - tied) * np.exp(-exponent(mode, rate, gap))
+            among_top = _unit(word) * (tied + other_weight) < tied
             pick = ((word_at(word, _U(0)) & _LOW) * _U(tied if among_top else k - tied)) >> _S32
-            label, seen = 0, -1
+            label, index = 0, -1
             for c in range(k):
                 if (counts[leaf, c] == top_count) == among_top:
-                    seen += 1
-                    if seen == np.int64(pick):
+                    index += 1
+                    if index == np.int64(pick):
                         label = c
             out[leaf] = label
 

@@ -199,7 +199,7 @@ def _changes(
         return best, best - a
 
     top, other = single(leads)
-    one, one_other = single(np.ones(1))
+    top_1, other_1 = single(np.ones(1))
     most = k if contenders is None else min(k, contenders)
     outsiders = k >= 3  # the row may also move between the top class and a third class, which looks like an added row
     if not replaced or outsiders:
@@ -207,17 +207,17 @@ def _changes(
         yield [(1, top, top_next), (k - 1, other, other_next)]
         for t in range(2, most + 1):
             best, lower = tied(t)
-            yield [(1, best, one), (t - 1, best, one_other), (k - t, lower, one_other)]
+            yield [(1, best, top_1), (t - 1, best, other_1), (k - t, lower, other_1)]
             if t < most:
-                wider, wider_lower = tied(t + 1)
-                yield [(t, best, wider), (1, lower, wider), (k - t - 1, lower, wider_lower)]
+                best_next, lower_next = tied(t + 1)
+                yield [(t, best, best_next), (1, lower, best_next), (k - t - 1, lower, lower_next)]
     if replaced:
         top_next, other_next = single(leads + 2)
         yield [(1, top, top_next), (k - 1, other, other_next)]
-        yield [(1, one, one_other), (1, one_other, one), (k - 2, one_other, one_other)]
+        yield [(1, top_1, other_1), (1, other_1, top_1), (k - 2, other_1, other_1)]
         best, lower = tied(2)
-        two, two_other = single(np.full(1, 2))
-        yield [(1, best, two), (1, best, two_other), (k - 2, lower, two_other)]
+        top_2, other_2 = single(np.full(1, 2))
+        yield [(1, best, top_2), (1, best, other_2), (k - 2, lower, other_2)]
         for t in range(2, min(most, k - 1) + 1):
             best, lower = tied(t)
             yield [(1, best, lower), (1, lower, best)]

@@ -176,18 +176,18 @@ def share_out(
     If `partition` is "independent", the tree of each row is also drawn; otherwise, each row is in every tree. With
     `units`, all rows of a person have the same draw.
     """
-    out = Shares([], [])
+    shares = Shares([], [])
     if partition == "independent":
-        drawn = assign_rows(row_ids, n_trees * share.denominator, source, units=units)
-        tree_of_row, part = drawn // share.denominator, drawn % share.denominator
+        draws = assign_rows(row_ids, n_trees * share.denominator, source, units=units)
+        tree_of_row, part = draws // share.denominator, draws % share.denominator
         order = np.argsort(tree_of_row, kind="stable")
         for rows in np.split(order, np.cumsum(np.bincount(tree_of_row, minlength=n_trees))[:-1]):
             grows = part[rows] < share.numerator
-            out.structure.append(rows[grows])
-            out.estimation.append(rows[~grows])
-        return out
+            shares.structure.append(rows[grows])
+            shares.estimation.append(rows[~grows])
+        return shares
     for tree in range(n_trees):
         grows = assign_rows(row_ids, share.denominator, source, key=1 + tree, units=units) < share.numerator
-        out.structure.append(np.flatnonzero(grows))
-        out.estimation.append(np.flatnonzero(~grows))
-    return out
+        shares.structure.append(np.flatnonzero(grows))
+        shares.estimation.append(np.flatnonzero(~grows))
+    return shares

@@ -251,11 +251,11 @@ class MultinomialForestClassifier(GreedyClassifier):
             return chosen
 
         if n_jobs == 1:
-            grown = [grow(tree) for tree in range(spec.n_trees)]
+            chosen_candidates = [grow(tree) for tree in range(spec.n_trees)]
         else:
             with ThreadPoolExecutor(n_jobs) as pool:
-                grown = list(pool.map(grow, range(spec.n_trees)))
-        trees, place = as_trees(rows.candidates, grown, spec.depth)
+                chosen_candidates = list(pool.map(grow, range(spec.n_trees)))
+        trees, place = as_trees(rows.candidates, chosen_candidates, spec.depth)
         counts = tables.reshape(-1, n_classes)[place]
         labels = self._labels(spec, counts, ledger, source, count_unit)
         if trace is not None:

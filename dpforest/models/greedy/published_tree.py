@@ -253,9 +253,9 @@ class _Growth:
         the first interval with the best score.
         """
         low, high = node.ranges[j]
-        edges, place = np.unique(np.r_[low, high, self.codes[node.rows, j]], return_inverse=True)
+        edges, edge_index = np.unique(np.r_[low, high, self.codes[node.rows, j]], return_inverse=True)
         n, k = len(edges), self.domain.n_classes  # all cuts between two edges split rows alike
-        table = np.bincount(place[2:] * k + self.y[node.rows], minlength=n * k).reshape(n, k)
+        table = np.bincount(edge_index[2:] * k + self.y[node.rows], minlength=n * k).reshape(n, k)
         below = table.cumsum(axis=0)[:-1]
         scores = score(np.stack([below, table.sum(axis=0) - below], axis=1), self.spec.criterion)
         i = self._choose(scores, np.diff(edges))
@@ -265,9 +265,9 @@ class _Growth:
     def _table(self, rows: np.ndarray, j: int, cut: int | None) -> np.ndarray:
         """Return the class counts of the children (n_children, n_classes)."""
         codes, n_classes = self.codes[rows, j], self.domain.n_classes
-        place = codes.astype(np.int64) if cut is None else (codes > cut).astype(np.int64)
+        child_index = codes.astype(np.int64) if cut is None else (codes > cut).astype(np.int64)
         cells = self.widths[j] * n_classes
-        return np.bincount(place * n_classes + self.y[rows], minlength=cells).reshape(-1, n_classes)
+        return np.bincount(child_index * n_classes + self.y[rows], minlength=cells).reshape(-1, n_classes)
 
     def _choose(self, scores: np.ndarray, weights: np.ndarray | float = 1.0) -> int:
         """Draw a choice by the exponential mechanism with weights. Without privacy, return the first best choice."""

@@ -120,9 +120,13 @@ def count_kept_rows(
     """Return the result of `count_rows` without the rows that a partition drops. For the data holder only."""
     weight = None if units is None else units.weight
     if tree_of_row is not None and tree_of_row.min(initial=0) < 0:
-        kept = np.flatnonzero(tree_of_row >= 0)
-        X, y, tree_of_row = X.iloc[kept] if hasattr(X, "iloc") else X[kept], y[kept], tree_of_row[kept]
-        weight = None if weight is None else weight[kept]
+        kept_rows = np.flatnonzero(tree_of_row >= 0)
+        X, y, tree_of_row = (
+            X.iloc[kept_rows] if hasattr(X, "iloc") else X[kept_rows],
+            y[kept_rows],
+            tree_of_row[kept_rows],
+        )
+        weight = None if weight is None else weight[kept_rows]
     return count_rows(
         trees, domain, X, y, n_classes=domain.n_classes, tree_of_row=tree_of_row, weight=weight, n_jobs=n_jobs
     )

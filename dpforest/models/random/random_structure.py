@@ -242,15 +242,15 @@ class RandomStructureClassifier(PartReadingClassifier):
         if not self._asks_before_growth(domain):
             is_public = not self._prepares or self.neighbors != ADD_REMOVE
             return self._plan(domain, n_rows if is_public else self.size or 0), None, ledger
-        prepared = getattr(self, "prepared_", None)
-        if prepared is None or prepared.settings != self._settings():
+        preparation = getattr(self, "prepared_", None)
+        if preparation is None or preparation.settings != self._settings():
             raise ValueError(
                 "The fit must ask about the rows before it counts them in leaves: call fit_scale with the sum of the "
                 "results of partial_scale for all parts, or give scale_share='public'."
             )
-        for e in prepared.entries:
+        for e in preparation.entries:
             ledger.charge(e.what, e.mechanism, e.sensitivity, e.each, e.times, e.composition, part=e.part)
-        return prepared.spec, prepared.scale, ledger
+        return preparation.spec, preparation.scale, ledger
 
     def partial_counts(self, X: Any, y: Any, groups: Any = None, *, row_ids: Any = None) -> PartialCounts:
         """Count the rows of one part in all leaves, for `fit_counts`, which does not read the rows.
@@ -457,8 +457,8 @@ class RandomStructureClassifier(PartReadingClassifier):
         return self._promise(spec, domain, n_leaves)
 
     def _mechanism_words(self, spec: ForestSpec) -> str:
-        units, how = "rows" if spec.count_unit == 1 else "persons", _PARTITIONS[spec.partition]
-        return f"{spec.mechanism} on {spec.n_trees} trees of depth {spec.depth}, {units} {how}"
+        units, assignment = "rows" if spec.count_unit == 1 else "persons", _PARTITIONS[spec.partition]
+        return f"{spec.mechanism} on {spec.n_trees} trees of depth {spec.depth}, {units} {assignment}"
 
     def _paper_reasons(self, spec: ForestSpec, domain: Domain) -> Sequence[str]:
         if self._budget is None or not spec.as_published:

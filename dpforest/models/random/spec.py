@@ -157,8 +157,8 @@ class ForestSpec:
             return None
         if epsilon is None:
             return LogOdds.of_signal(0.0, math.inf)
-        counted = float(counts.sum()) / self.count_unit / (self.n_trees if self.partition == "shared" else 1)
-        signal = (self.preparation.n_rows or counted) * float(epsilon * self.preparation.remaining_share)
+        n_counted = float(counts.sum()) / self.count_unit / (self.n_trees if self.partition == "shared" else 1)
+        signal = (self.preparation.n_rows or n_counted) * float(epsilon * self.preparation.remaining_share)
         return LogOdds.of_signal(1 / self.leaf_rate(epsilon), signal)
 
     def leaf_rate(self, epsilon: Fraction) -> float:

@@ -55,8 +55,8 @@ BLIND_SPOTS = (
         "released.",
         module="dpforest.models.random.random_structure",
         function="RandomStructureClassifier._stored_preparation",
-        old="for e in prepared.entries:\n",
-        new="for e in [e for e in prepared.entries if not e.what.startswith('scale')]:\n",
+        old="for e in preparation.entries:\n",
+        new="for e in [e for e in preparation.entries if not e.what.startswith('scale')]:\n",
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
     Mutant(

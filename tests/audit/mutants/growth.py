@@ -46,8 +46,8 @@ GROWTH = (
         'Only with partition="independent", the default.',
         module="dpforest.models.greedy.count_trees",
         function="share_out",
-        old="out.estimation.append(rows[~grows])",
-        new="out.estimation.append(rows)",
+        old="shares.estimation.append(rows[~grows])",
+        new="shares.estimation.append(rows)",
         forests=(MULTINOMIAL,),
     ),
     Mutant(
