@@ -103,7 +103,7 @@ class ForestClassifier(BudgetedClassifier):
         "n_jobs": check_threads,
     }
 
-    # ------------------------------------- methods that subclasses implement; a fit calls them on its `_checked` copy
+    # --------------------------- methods that subclasses implement; a fit calls them on a checked copy (`_checked_copy`)
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> Any:
         """Return the plan (spec) of a fit with this preparation. `n_rows` is the result of `_known_size`."""
@@ -183,7 +183,7 @@ class ForestClassifier(BudgetedClassifier):
             return self._fit_dask(X, y, groups, account)
         X, y = self._check_table(X, y)
         domain = self.reading_domain(self._public_domain(X, y))
-        model = self._checked()
+        model = self._checked_copy()
         n_jobs = threads(model.n_jobs)
         out_of_domain = OutOfDomainCells()
         if domain.unit is None and self.domain is not None and self.domain.unit is not None:
@@ -245,7 +245,7 @@ class ForestClassifier(BudgetedClassifier):
         ValueError
             If `check` would raise an error for this domain and number of rows.
         """
-        model = self._checked()
+        model = self._checked_copy()
         model._check_size(max(rows.n_given, rows.n_counted))
         model._check_plan(domain, rows.n_given)
         encoded_rows = model._encode_rows(domain, rows)
@@ -269,11 +269,11 @@ class ForestClassifier(BudgetedClassifier):
         ValueError
             If a fit would raise an error.
         """
-        model = self._checked()
+        model = self._checked_copy()
         model._check_size(n_rows)
         model._check_plan(self.reading_domain(domain), n_rows)
 
-    def _checked(self) -> Self:
+    def _checked_copy(self) -> Self:
         """Return a copy for one fit. Its parameters are checked, and are plain Python numbers and strings.
 
         The parameters of this estimator remain as the user gave them, because scikit-learn requires it.
@@ -323,7 +323,7 @@ class ForestClassifier(BudgetedClassifier):
             raise ValueError(
                 "The domain has no classes, and a fit would read them from the data; give Domain(..., classes=...)."
             )
-        model = self._checked()
+        model = self._checked_copy()
         model._check_size(n_rows)
         return model._preview(self.reading_domain(domain), n_rows)
 
@@ -362,7 +362,7 @@ class ForestClassifier(BudgetedClassifier):
         ValueError
             If a parameter is out of range.
         """
-        model = self._checked()
+        model = self._checked_copy()
         model._check_size(n_rows)
         return model._plan(self.reading_domain(domain), n_rows)
 

@@ -68,8 +68,10 @@ def _pair(X: pd.DataFrame, y: pd.Series) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def _with_person(part: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """Return a partition with the hash of each row's identifier in an additional column."""
     return part.assign(**{_PERSON: identifier_hashes(part[unit])})
 
 
 def _split(part: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return X and y of a partition, without the additional columns."""
     return part.drop(columns=[_LABEL, _PERSON]), part[_LABEL].to_numpy()

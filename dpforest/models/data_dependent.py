@@ -205,7 +205,7 @@ class DataDependentClassifier(ForestClassifier):
             the rows were given a scale before the fit (`EncodedRows.scale`), or if they are the result of `of_table`
             and the fit has no seed: such rows are only for simulations.
         """
-        model = self._checked()
+        model = self._checked_copy()
         if (rows.units is None) != (domain.unit is None):
             raise ValueError("These rows were encoded for another unit of privacy; encode them again with encode.")
         model._check_size(max(rows.n_given, rows.n_counted))

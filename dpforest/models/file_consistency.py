@@ -108,6 +108,7 @@ def _is_rounded_down(what: str, name: str, stated: Any, expected: Any) -> bool:
 def _certificate_mismatches(
     stated: Certificate, expected: Certificate, ledger: Ledger, new_sentences: tuple[str, ...]
 ) -> Iterator[str]:
+    """Yield a message for each difference between the stated and the expected certificate."""
     if stated.mechanism != expected.mechanism:
         yield _differs("the mechanism on its certificate", stated.mechanism, expected.mechanism)
     stated_assumptions, expected_assumptions = (
@@ -156,6 +157,7 @@ def _in_current_wording(assumptions: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _first_difference(stated: tuple[str, ...], expected: tuple[str, ...]) -> str:
+    """Return the message about the first assumption that differs."""
     for sentence, expected_sentence in zip(stated, expected):
         if sentence != expected_sentence:
             return _differs("an assumption on its certificate", sentence, expected_sentence)
@@ -167,6 +169,7 @@ def _first_difference(stated: tuple[str, ...], expected: tuple[str, ...]) -> str
 
 
 def _differs(what: str, stated: Any, expected: Any) -> str:
+    """Return the message that a field of a file has another value than its other fields imply."""
     return f"{what} is {_short(stated)}, but its other fields give {_short(expected)}"
 
 

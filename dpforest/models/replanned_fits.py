@@ -34,9 +34,13 @@ from dpforest.trees.leaves import CountLeaves, LabelLeaves, Leaves, ScoreLeaves
 from dpforest.voting import CLIPPED_LOGISTIC
 
 # ---------------------------------------------------------------- settings that a file does not name
+#
+# Each function with a name that ends in `_settings` is for one or two estimators. It yields all combinations of their
+# parameters, except those of `FileFacts.common`, with which the fit of the file may have run.
 
 
 def _partition(facts: FileFacts, i: int = 0) -> str:
+    """Return the partition that follows from the composition of entry i of the ledger."""
     shared = len(facts.entries) > i and facts.entries[i].composition == "sequential"
     return "shared" if shared else "independent"
 
@@ -185,7 +189,7 @@ def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
     facts = FileFacts.of(forest)
     for settings in kind.settings(facts):
         try:
-            model = kind.model(**facts.common(), **settings)._checked()
+            model = kind.model(**facts.common(), **settings)._checked_copy()
             yield _promise(model, facts)
         except ValueError as error:
             yield error

@@ -115,8 +115,10 @@ def _log2(signal: float) -> float:
 
 
 def _kappa(n_classes: int) -> float:
+    """Return log2(n_classes / 2), by which rules make trees less deep for more classes; 0 for two classes."""
     return math.log2(n_classes / 2)
 
 
 def _depth(value: float, low: int, high: int) -> int:
+    """Round a depth to a whole number from `low` to `high`."""
     return min(max(round(value), low), high)

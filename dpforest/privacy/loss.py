@@ -118,7 +118,7 @@ class PrivacyLoss:
 
     def __mul__(self, times: int) -> "PrivacyLoss":
         """Compose `times` queries of the same rows, each of this loss."""
-        return PrivacyLoss(self.kind, self.amount * _whole(times))
+        return PrivacyLoss(self.kind, self.amount * _whole_number(times))
 
     __rmul__ = __mul__
 
@@ -128,11 +128,11 @@ class PrivacyLoss:
         A pure loss ε becomes kε, and a Gaussian loss μ becomes kμ, so μ² becomes k² μ² (Dong, Roth and Su, Theorem
         2.14). With k = 2, the cost of one row added or removed becomes the cost of one row replaced.
         """
-        return PrivacyLoss(self.kind, self.amount * _whole(rows) ** (1 if self.kind == PURE else 2))
+        return PrivacyLoss(self.kind, self.amount * _whole_number(rows) ** (1 if self.kind == PURE else 2))
 
     def part(self, share: Fraction, rows: int = 1) -> "PrivacyLoss":
         """Return the largest loss of one single-row change if `rows` changes together may cost `share` of this loss."""
-        return PrivacyLoss(self.kind, self.amount * share / _whole(rows) ** (1 if self.kind == PURE else 2))
+        return PrivacyLoss(self.kind, self.amount * share / _whole_number(rows) ** (1 if self.kind == PURE else 2))
 
     def replace_one(self) -> "PrivacyLoss":
         """Convert a loss under add-remove to replace-one: a replacement is one removal and one addition."""
@@ -169,6 +169,7 @@ class PrivacyLoss:
         return other < self
 
     def _check_same_kind(self, other: "PrivacyLoss") -> None:
+        """Raise an error unless `other` is a loss of the same kind."""
         if not isinstance(other, PrivacyLoss):
             raise TypeError(f"only a loss can be added to a loss or compared with it, not {other!r}")
         if self.kind != other.kind:
@@ -310,7 +311,7 @@ def _nonnegative_fraction(x: float | str | Rational, name: str) -> Fraction:
     return positive_fraction(x, name)
 
 
-def _whole(number: int) -> int:
+def _whole_number(number: int) -> int:
     if int(number) != number or number < 0:
         raise ValueError(f"a loss is multiplied by a whole number of at least 0, not by {number!r}.")
     return int(number)

@@ -154,6 +154,7 @@ def privacy_loss(
 
 
 def _largest_loss(mechanism: str, before: np.ndarray, after: np.ndarray, rate: float) -> np.ndarray:
+    """Return the largest |ln P - ln Q| over all labels, for the laws P and Q of a leaf before and after a change."""
     with np.errstate(invalid="ignore"):
         ratio = np.abs(laws.log_pmf(mechanism, before, rate) - laws.log_pmf(mechanism, after, rate)).max(axis=1)
     return np.where(np.isnan(ratio), np.inf, ratio)

@@ -66,7 +66,7 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
     """
     counts = np.ascontiguousarray(np.atleast_2d(counts), np.int64)
     n, k = counts.shape
-    _check(negative)
+    _check_negative_rule(negative)
     if k == 2:
         return _two_classes(counts, 1.0 / scale, negative)
     out = np.zeros((n, k))
@@ -90,7 +90,7 @@ def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "cla
     with an error of about 1e-10.
     """
     counts = np.ascontiguousarray(np.atleast_2d(counts), float)
-    _check(negative)
+    _check_negative_rule(negative)
     if counts.shape[1] != 2:
         out = np.zeros_like(counts)
         _integrate_over_winner(counts / scale, negative == "paper", _NODES, _WEIGHTS, out)
@@ -115,12 +115,13 @@ def discard_probability(counts: np.ndarray, scale: float) -> np.ndarray:
     return any_negative + discrete_laplace_pmf(counts, scale).prod(axis=1)
 
 
-def _check(negative: str) -> None:
+def _check_negative_rule(negative: str) -> None:
     if negative not in NEGATIVE_RULES:
         raise ValueError(f"negative must be one of {NEGATIVE_RULES}, not {negative!r}.")
 
 
 def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
+    """Return the result of `noisy_argmax_pmf` for two classes, by its closed form."""
     u, v = counts[:, 0].astype(float), counts[:, 1].astype(float)
     q = np.exp(-rate)
     one_less_q = -np.expm1(-rate)

@@ -116,6 +116,7 @@ def exponent(mode, rate, gap):
 
 @njit(nogil=True, cache=True)
 def _two_classes(counts, mode, rate, state, keys, out):
+    """Write a label of each leaf with two classes to `out`. `mode` is a value of `_MODES`."""
     for leaf in range(counts.shape[0]):
         lead = counts[leaf, 1] - counts[leaf, 0]
         top, gap = (1, lead) if lead > 0 else (0, -lead)
@@ -132,6 +133,7 @@ def _two_classes(counts, mode, rate, state, keys, out):
 
 @njit(nogil=True, cache=True)
 def _many_classes(counts, mode, rate, state, keys, out):
+    """Write a label of each leaf to `out`, for any number of classes. `mode` is a value of `_MODES`."""
     n, k = counts.shape
     for leaf in range(n):
         word = word_at(state, keys[leaf])

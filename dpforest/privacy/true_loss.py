@@ -189,11 +189,13 @@ def _changes(
         leads = np.unique(np.r_[np.linspace(1, last, _MOST_LEADS).astype(np.int64), at_cap - 4 : at_cap + 4])
 
     def single(j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return log P of the top label, and of any other label, in leaves with one top label and lead j."""
         a = np.minimum(published_exponent(j, epsilon, clamped=clamped), 1e300)  # finite, to compute differences
         best = -np.log1p((k - 1) * np.exp(-a))
         return best, best - a
 
     def tied(t: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return log P of a top label, and of any other label, in a leaf with t tied top labels."""
         a = published_exponent(np.zeros(1), epsilon, clamped=clamped)
         best = -np.log(t + (k - t) * np.exp(-a))
         return best, best - a

@@ -115,6 +115,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
 
     @property
     def _kind(self) -> str:
+        """Kind of privacy loss: Gaussian if δ is above 0, otherwise pure."""
         return GAUSSIAN if self.delta else PURE
 
     @property
@@ -239,7 +240,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         >>> text == forest.fit(data.X, data.y).forest_.to_json(uncertified=True)
         True
         """
-        domain, model, out_of_domain = self._given_domain(), self._checked(), OutOfDomainCells()
+        domain, model, out_of_domain = self._given_domain(), self._checked_copy(), OutOfDomainCells()
         registry = self._count_persons(domain, chunks) if domain.unit is not None else None
         with RowFiles(domain, folder) as files:
             for X, y, *groups in chunks:
@@ -257,7 +258,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         return self._store_forest(model._fit_forest(domain, rows, threads(model.n_jobs)), domain)
 
     def _fit_dask(self, X: Any, y: Any, groups: Any, account: Account | None) -> Self:
-        domain, model, out_of_domain = self._given_domain(), self._checked(), OutOfDomainCells()
+        domain, model, out_of_domain = self._given_domain(), self._checked_copy(), OutOfDomainCells()
         rows = RowsOnWorkers(model, partitions_of(X, y, groups, domain.unit), out_of_domain)
         self._check_rows(np.empty((0, domain.n_features), np.uint16), reset=True)
         self._warn_of_leaks(domain)

@@ -129,6 +129,7 @@ def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
 # weights of a person's rows sum to at most 1024. So all rows of a person together add at most 16 * UNIT/2.
 @njit(nogil=True, cache=True)
 def _next_of_two(scores, last_leaf, moves, leaf, y, weight, two_class_sizes, sums):
+    """Do the work of `next_sums` for two classes, with one score for each row."""
     last = two_class_sizes.size - 1
     for i in range(leaf.size):
         score = scores[i] + moves[last_leaf[i]]
@@ -141,6 +142,7 @@ def _next_of_two(scores, last_leaf, moves, leaf, y, weight, two_class_sizes, sum
 
 @njit(nogil=True, cache=True)
 def _next_of_many(scores, last_leaf, moves, leaf, y, weight, exp, is_l2, bound, sums):
+    """Do the work of `next_sums` for more than two classes. `bound` is k times the clip."""
     n, k = scores.shape
     gradient = np.empty(k, np.int64)
     raw = np.empty(k)

@@ -93,6 +93,7 @@ def _unnamed_file(folder: str | PathLike[str] | None) -> BinaryIO:
 
 
 def _write(file: BinaryIO, array: np.ndarray) -> None:
+    """Append the bytes of an array to a file."""
     view = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))  # type: ignore[arg-type]
     while len(view):  # one call may write only a part
         view = view[file.write(view) :]

@@ -54,6 +54,7 @@ class _Part(NamedTuple):
     out_of_domain: dict[tuple[str, OutOfDomain], int]
 
     def without_rows(self) -> "_Part":
+        """Return a copy without the rows, so that only the numbers go to the client."""
         return self._replace(rows=None)  # type: ignore[arg-type]
 
 
@@ -212,6 +213,7 @@ def _check_library(client: Any) -> None:
 
 
 def _encode(model: Any, pair: tuple[Any, Any]) -> _Part:
+    """Return the encoded rows of a partition (X, y). This function runs on a worker."""
     domain, out_of_domain = model._given_domain(), OutOfDomainCells()
     X, y = model._checked_part(*pair)
     table = read_rows(domain, X, y, out_of_domain=out_of_domain)
@@ -220,4 +222,5 @@ def _encode(model: Any, pair: tuple[Any, Any]) -> _Part:
 
 
 def _cells_of(domain: Domain, part: _Part) -> np.ndarray:
+    """Return the exact counts of a part in the cells of the scale."""
     return scale_histograms(domain, part.rows.codes, part.rows.weight)

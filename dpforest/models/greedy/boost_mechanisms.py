@@ -178,6 +178,7 @@ class ExactBoostMechanism(_BoostMechanism):
         return chosen
 
     def _alpha(self, level: int) -> float:
+        """Return α of the next split: the exact error of the tree so far over that of its root, or a public number."""
         if self.spec.alpha in ("noisy", "carried", "published"):
             return self._error / self._root_error if self._root_error else 0.0
         return self.spec.scheduled_alpha(level)

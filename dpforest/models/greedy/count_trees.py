@@ -74,6 +74,7 @@ class SplitSelector:
 
     @property
     def _grid(self) -> int:
+        """Number of grid steps of a score for each unit of a histogram (`score_splits`)."""
         return UNIT // self.count_unit
 
     def __call__(self, level: int, histogram: np.ndarray, allowed: np.ndarray) -> np.ndarray:

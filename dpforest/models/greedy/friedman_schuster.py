@@ -201,6 +201,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         return self._assemble_forest(spec, domain, trees, leaves, ledger, source, about, rows.scale)
 
     def _fit_published(self, domain: Domain, rows: BinnedRows, trace: Trace | None) -> Forest:
+        """Fit the paper's tree. Its ledger has no budget."""
         source, ledger = source_for(self.random_state), self._ledger(domain)
         spec = self._plan(domain, rows.n_given)
         seed = demo_seed(source) if self.epsilon is not None else 0
@@ -226,6 +227,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     @property
     def _needs_bound(self) -> bool:
+        """Whether the sensitivity of the criterion depends on a bound on the number of rows."""
         return self.criterion == GAIN_RATIO or depends_on_rows(self.criterion)
 
     @property

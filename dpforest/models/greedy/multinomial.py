@@ -202,6 +202,7 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     @property
     def _given_temperatures(self) -> tuple:
+        """B1, B2 and B3 as the user sets them; None for a temperature that is derived from ε."""
         return self.feature_temperature, self.value_temperature, self.label_temperature
 
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
@@ -290,6 +291,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         )
 
     def _fit_published(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None) -> Forest:
+        """Fit the paper's forest. Its ledger has no budget."""
         spec, source, ledger = self._plan(domain, rows.n_given), source_for(self.random_state), self._ledger(domain)
         seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
         ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")

@@ -144,6 +144,7 @@ def choice_law(scores: np.ndarray, weights: np.ndarray | float, share: float, sp
 
 
 def _n_log_n(n: np.ndarray) -> np.ndarray:
+    """Return n log2(n) for each count n; 0 for n = 0."""
     return n * np.log2(np.maximum(n, 1))
 
 

@@ -120,6 +120,7 @@ class _EvenForest(RandomStructureClassifier):
     }
 
     def _even_spec(self, domain: Domain, preparation: Preparation, mechanism: str) -> ForestSpec:
+        """Return the plan of a forest whose leaves are released by this mechanism."""
         budget = self.budget or ("paper" if self.mode == "as_published" else "fair")
         n_trees, depth = self._shape(domain, preparation)
         return ForestSpec(

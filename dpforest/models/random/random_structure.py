@@ -98,7 +98,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         >>> text == forest.fit(data.X, data.y).forest_.to_json(uncertified=True)
         True
         """
-        domain, model = self._given_domain(), self._checked()
+        domain, model = self._given_domain(), self._checked_copy()
         registry = self._count_persons(domain, chunks) if domain.unit is not None else None
         if model._asks_before_growth(domain):
             if isinstance(chunks, Iterator):
@@ -173,7 +173,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         ValueError
             In the cases that `fit_chunks` lists.
         """
-        self._checked()
+        self._checked_copy()
         return self._scale_of(self._given_domain(), *self._checked_part(X, y), None, groups)
 
     def fit_scale(self, part: PartialScale) -> Self:
@@ -198,7 +198,7 @@ class RandomStructureClassifier(PartReadingClassifier):
             If the rows were counted for another domain, or in the cases that `fit_chunks` lists.
         """
         domain = self._given_domain()
-        model = self._checked()
+        model = self._checked_copy()
         part.check(domain)
         self._warn_of_leaks(domain)
         model._check_size(part.n_given)
@@ -321,7 +321,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         return self._release(part, domain)
 
     def _fit_dask(self, X: Any, y: Any, groups: Any, account: Account | None) -> Self:
-        domain, model = self._given_domain(), self._checked()
+        domain, model = self._given_domain(), self._checked_copy()
         partitions = partitions_of(X, y, groups, domain.unit)
         asks_before_growth = model._asks_before_growth(domain)
         part_sum = sum_of_partitions(model.partial_scale if asks_before_growth else model.partial_counts, partitions)
@@ -340,7 +340,7 @@ class RandomStructureClassifier(PartReadingClassifier):
 
     def _release(self, part: PartialCounts, domain: Domain) -> Self:
         """Release a forest from counts: fit on an empty table, and add the counts to its leaves before the noise."""
-        model = self._checked()
+        model = self._checked_copy()
         model._check_size(part.n_rows)
         if not model._asks_before_growth(domain):
             self._drop_results()
@@ -413,7 +413,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         scale : ReleasedScale or None
             Released distribution of each numeric attribute; None if the fit does not ask for it.
         """
-        return self._checked()._prepare(domain, n_rows, n_given, cells, ledger, source)
+        return self._checked_copy()._prepare(domain, n_rows, n_given, cells, ledger, source)
 
     def _fit_spec(
         self,
@@ -426,6 +426,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         scale: ReleasedScale | None = None,
         further_counts: np.ndarray | int = 0,
     ) -> Forest:
+        """Fit a forest by this plan. `further_counts` are added to the exact counts before noise is drawn."""
         seed = int(self.structure_seed)
         trees, leaves = fit_forest(
             spec,
@@ -469,7 +470,8 @@ class RandomStructureClassifier(PartReadingClassifier):
         return {"structure_seed": int(self.structure_seed), "random_state": self.random_state}
 
     def _counter(self, domain: Domain) -> PartCounter:
-        model = self._checked()
+        """Return the counter of rows in the leaves of the planned trees."""
+        model = self._checked_copy()
         spec, scale, _ = model._stored_preparation(domain, 0)
         return PartCounter(spec, domain, scale, **model._seeds(), n_jobs=threads(model.n_jobs))
 
