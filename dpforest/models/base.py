@@ -103,7 +103,7 @@ class ForestClassifier(BudgetedClassifier):
         "n_jobs": check_threads,
     }
 
-    # --------------------------- methods that subclasses implement; a fit calls them on a checked copy (`_checked_copy`)
+    # -------------------------- methods that subclasses implement; a fit calls them on a checked copy (`_checked_copy`)
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> Any:
         """Return the plan (spec) of a fit with this preparation. `n_rows` is the result of `_known_size`."""
