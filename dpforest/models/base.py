@@ -155,7 +155,7 @@ class ForestClassifier(BudgetedClassifier):
         ----------
         X : DataFrame or array of shape (n, n_features)
             Rows with the columns of the domain; a DataFrame is read by column name, an array by position. Forests that
-            can be fitted on a table in parts also accept a Dask DataFrame. Its rows stay on the workers.
+            can be fitted on a table in parts also accept a Dask DataFrame, whose rows stay on the workers.
         y : array of shape (n,)
             Labels of any kind; 2 to 50 classes. A Dask Series if `X` is a Dask DataFrame.
         groups : array of shape (n,), optional

@@ -59,7 +59,7 @@ class BudgetedClassifier(PredictingClassifier):
 
     @property
     def _prepares(self) -> bool:
-        """Whether the fit may ask questions before trees grow. Only private fits in certified mode may."""
+        """Whether the fit may ask questions before trees grow: only if the fit is private and in certified mode."""
         return self.epsilon is not None and self.mode == "certified"
 
     def _asks_size(self, domain: Domain) -> bool:

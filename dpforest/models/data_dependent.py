@@ -1,4 +1,4 @@
-"""The base class of forests whose growth asks many questions about the rows. The class encodes and checks the rows."""
+"""The base class of forests whose splits or leaves depend on earlier answers, and the encoded rows that they read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -6,9 +6,9 @@ has the weight exp(rate * score_c), where rate = epsilon_each / sensitivity, and
 by the sum of all weights. Each weight, and so the sum of all weights, changes by a factor between exp(rate * a) and
 exp(rate * (a + sensitivity)). So a probability changes by a factor of at most exp(epsilon_each).
 
-The general bound of the exponential mechanism assumes that a score changes by at most Δ in either direction, and is 2 *
-rate * Δ. If one more row can only lower scores, the interval has the width Δ, so a choice costs half of the general
-bound (docs/PRIVACY.md).
+The general bound of the exponential mechanism is 2 * rate * Δ, if a score changes by at most Δ in either direction. If
+one more row can only lower scores, the interval has the width Δ, so a choice costs half of the general bound
+(docs/PRIVACY.md).
 
 The candidates of a node are public: all tests except those whose outcome follows from the released tests on the path to
 this node.

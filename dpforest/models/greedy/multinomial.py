@@ -45,7 +45,7 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     "As published" below means ``mode="as_published"``, and "certified" means ``mode="certified"``.
 
-    Each row of a tree either helps to choose its splits (structure row) or its leaf labels (estimation row). The
+    Each row of a tree helps to choose either the splits (structure row) or the leaf labels (estimation row). The
     temperatures B1, B2 and B3 set how strongly the draws of features, values and labels favor the best choice. A
     temperature is also the ε that one draw costs.
 

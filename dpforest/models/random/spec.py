@@ -97,6 +97,7 @@ class ForestSpec:
 
     @property
     def releases_counts(self) -> bool:
+        """Whether leaves release noisy counts; otherwise, they release labels."""
         return self.mechanism in RELEASE_COUNTS
 
     def grow(self, domain: Domain, seed: int, scale: ReleasedScale | None = None, *, to_file: bool = False) -> Trees:
@@ -118,7 +119,7 @@ class ForestSpec:
         )
 
     def check_drawable(self, epsilon: Fraction) -> None:
-        """Raise BudgetError if there is a unit of privacy, and samplers cannot draw leaves for so small a budget."""
+        """Raise BudgetError if, with a unit of privacy, the budget is too small for the samplers."""
         if self.count_unit > 1:
             check_noise = noise_scale if self.releases_counts else label_rate
             check_noise(self.exact_rate(epsilon), self.count_unit)
