@@ -142,7 +142,7 @@ class DataDependentClassifier(ForestClassifier):
 
     most_rows: ClassVar[int] = MAX_BOUND  # largest number of rows that a fit accepts
     structure_is_public = False
-    structure_seed = 0  # a parameter only of forests with random draws besides the noise
+    structure_seed = 0  # only forests with random draws besides the noise have this parameter
 
     def encode(
         self,

@@ -140,7 +140,9 @@ def _many_classes(counts, mode, rate, state, keys, out):
         top_count = counts[leaf].max()
         if top_count == 0:  # every mechanism is uniform on an empty leaf
             out[leaf] = ((word & _LOW) * _U(k)) >> _S32
-        elif mode <= 1:  # exponential noise yields permute-and-flip; Gumbel noise, the exponential mechanism
+        elif mode <= 1:
+            # The label has the largest count with noise. With exponential noise, this is permute-and-flip. With Gumbel
+            # noise, it is the exponential mechanism.
             best, label = -np.inf, 0
             for c in range(k):
                 noise = -np.log(_unit(word_at(word, _U(c))))

@@ -35,7 +35,7 @@ Steps = tuple[tuple[Fraction, int], ...]  # pairs (κ, times)
 
 _MARGIN: Final = 1e-11  # relative margin, far above the errors of floats
 _MOST_SUMS: Final = 4_096  # largest number of possible sums of losses without a grid
-_LARGE: Final = 1_000  # if the ε of all steps add up to at least this number, they count as one step
+_LARGE: Final = 1_000  # if the sum of ε over all steps is at least this number, all steps count as one
 _STEEPEST: Final = 700.0  # largest ε of a bound e^ε a + δ; floats overflow at e^710
 _MOST_KINKS: Final = 400  # largest number of kinks of a curve that a drawing shows
 

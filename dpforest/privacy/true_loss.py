@@ -203,7 +203,7 @@ def _changes(
     top, other = single(leads)
     top_1, other_1 = single(np.ones(1))
     most = k if contenders is None else min(k, contenders)
-    outsiders = k >= 3  # the row may also move between the top class and a third class, which looks like an added row
+    outsiders = k >= 3  # a row that moves between the top class and a third class changes the lead as an added row does
     if not replaced or outsiders:
         top_next, other_next = single(leads + 1)
         yield [(1, top, top_next), (k - 1, other, other_next)]

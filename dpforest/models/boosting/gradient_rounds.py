@@ -14,7 +14,7 @@ from dpforest.privacy.release import noisy_table
 
 _ROUND_KEY = 16  # key of the first round's draws in a fit with a seed; earlier questions have smaller keys
 
-SumsOfRound = Callable[[int, np.ndarray], np.ndarray]  # number of the round and moves of the last one -> exact sums
+SumsOfRound = Callable[[int, np.ndarray], np.ndarray]  # (round, moves of the last round) -> exact sums
 
 
 def boost(

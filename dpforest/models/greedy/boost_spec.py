@@ -141,7 +141,7 @@ class BoostSpec:
         # an end of this range.
         alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)
         most = max(self.level_sensitivity(self.depth - 1, round(UNIT * alpha)) for alpha in alphas)
-        # `most` counts steps of 2^-20. The paper's scores, which the ledger states, are twice as large as ours.
+        # `most` is in steps of 2^-20. The ledger states the paper's scores, which are twice those of `split_scores`.
         return Fraction(math.ceil(Fraction(2 * most, UNIT**2)))
 
     def level_sensitivity(self, level: int, alpha: int, weight: int = UNIT) -> int:

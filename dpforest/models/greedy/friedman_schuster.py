@@ -176,7 +176,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             n_classes=n_classes,
         )
         candidates, bins, y, weights = rows.candidates, rows.bins, rows.y, rows.weights
-        root = None  # a release computes the root histogram from its rows
+        root = None  # then `grow_tree` computes the root histogram; only simulations share it
         if isinstance(source, DemoSource):
             root = rows.cached(("root",), lambda: root_histogram(candidates, bins, y, weights, n_classes))
         chosen, node = grow_tree(
@@ -236,7 +236,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     @property
     def _hides_rows(self) -> bool:
-        return self.epsilon is not None  # also as published, because the paper's draws need a bound too
+        return self.epsilon is not None  # as published, the paper's draws also need a bound
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> TreeSpec | PublishedTreeSpec:
         depth, bound = int(self._shape(domain, preparation)[1]), self._row_bound(n_rows)

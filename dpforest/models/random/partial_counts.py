@@ -81,7 +81,7 @@ class PartialCounts:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.__post_init__()  # a pickle may have been written by another version
+        self.__post_init__()  # check again, because another version may have written the pickle
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: exact counts of a part of the rows, curator only>"

@@ -107,7 +107,7 @@ class RandomStructureClassifier(PartReadingClassifier):
             for X, y, *groups in chunks:
                 X, y = self._checked_part(X, y)
                 scales += self._scale_of(domain, X, y, out_of_domain, groups[0] if groups else None, registry)
-            out_of_domain.warn()  # before the first question: a filter may turn the warning into an error
+            out_of_domain.warn()  # before the first question, because a filter may turn the warning into an error
             scales = _with_person_counts(scales, registry)
             if account is not None:
                 model._check_and_book(account, domain, scales.n_given)
