@@ -176,7 +176,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             n_classes=n_classes,
         )
         candidates, bins, y, weights = rows.candidates, rows.bins, rows.y, rows.weights
-        root = None  # then `grow_tree` computes the root histogram; only simulations share it
+        root = None  # if None, `grow_tree` computes the root histogram, which only simulations share
         if isinstance(source, DemoSource):
             root = rows.cached(("root",), lambda: root_histogram(candidates, bins, y, weights, n_classes))
         chosen, node = grow_tree(

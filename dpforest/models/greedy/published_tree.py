@@ -255,10 +255,8 @@ class _Growth:
         """
         low, high = node.ranges[j]
         edges, edge_index = np.unique(np.r_[low, high, self.codes[node.rows, j]], return_inverse=True)
-        n, k = (
-            len(edges),
-            self.domain.n_classes,
-        )  # all cuts between two neighboring edges divide the rows in the same way
+        # All cuts between two neighboring edges divide the rows in the same way.
+        n, k = len(edges), self.domain.n_classes
         table = np.bincount(edge_index[2:] * k + self.y[node.rows], minlength=n * k).reshape(n, k)
         below = table.cumsum(axis=0)[:-1]
         scores = score(np.stack([below, table.sum(axis=0) - below], axis=1), self.spec.criterion)
