@@ -241,7 +241,7 @@ def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -
     the amount that the ledger charges.
     """
     spec = model.spec(domain, n_rows)
-    before = float(printed_decimal(model.epsilon) * (1 - spec.preparation.left))
+    before = float(printed_decimal(model.epsilon) * (1 - spec.preparation.remaining_share))
     epsilon = spec.leaf_epsilon(printed_decimal(model.epsilon))
     rate = float(
         rate_for(spec.mechanism, epsilon, n_trees=spec.n_trees, partition=spec.partition, neighbors=model.neighbors)

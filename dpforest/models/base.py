@@ -37,7 +37,7 @@ MODES = ("certified", "as_published")
 
 
 class Account(Protocol):
-    """A ledger of many releases. A fit reports its budget to this ledger before it draws noise."""
+    """A ledger of many releases, to which a fit reports its budget before the first noise is drawn."""
 
     def book(self, ledger: Ledger, delta: float, title: str) -> object:
         """Book the whole budget of a release.
@@ -88,7 +88,7 @@ class ForestClassifier(BudgetedClassifier):
     random_state: int | None = None
     n_jobs: int | None = None
 
-    structure_is_public: ClassVar[bool]  # whether trees grow without a look at the rows
+    structure_is_public: ClassVar[bool]  # whether the trees do not depend on the rows
     shape_rule: "ClassVar[staticmethod[[float, int, int], Shape]]"  # returns number and depth of trees for "auto"
     published_shape: ClassVar[tuple[int, Any]]  # "auto" in mode "as_published": the paper's n_estimators and max_depth
     constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -103,14 +103,14 @@ class ForestClassifier(BudgetedClassifier):
         "n_jobs": check_threads,
     }
 
-    # ------------------------------------- methods that subclasses implement; a fit calls them on its `_checked` copy
+    # -------------------------- methods that subclasses implement; a fit calls them on a checked copy (`_checked_copy`)
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> Any:
-        """Return the plan (spec) of a fit after this preparation. `n_rows` is the result of `_known_size`."""
+        """Return the plan (spec) of a fit with this preparation. `n_rows` is the result of `_known_size`."""
         raise NotImplementedError
 
     def _charge(self, spec: Any, ledger: Ledger, n_leaves: int) -> Any:
-        """Charge the ledger for all questions about the rows that the fit asks after its preparation."""
+        """Charge the ledger for all questions after the preparation. Return the query budgets that a fit needs."""
         raise NotImplementedError
 
     def _mechanism_words(self, spec: Any) -> str:
@@ -122,10 +122,10 @@ class ForestClassifier(BudgetedClassifier):
         return ()
 
     def _row_sentences(self, domain: Domain) -> tuple[str, ...]:
-        """Return the certificate's sentence about a public bound on the number of rows or persons."""
+        """Return the certificate's sentence about a public bound on the number of rows, or an empty tuple."""
         return ()
 
-    def _encoded(self, domain: Domain, rows: EncodedTable) -> Any:
+    def _encode_rows(self, domain: Domain, rows: EncodedTable) -> Any:
         """Return the rows in the form that `_fit_forest` reads. All fits on the same rows can share the result."""
         return rows
 
@@ -136,14 +136,14 @@ class ForestClassifier(BudgetedClassifier):
     def _check_size(self, n_rows: int) -> None:
         """Raise ValueError if the table breaks a public bound on its number of rows."""
 
-    def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise any ValueError of the fit before its first question, so that a fit that fails spends no budget."""
+    def _check_plan(self, domain: Domain, n_rows: int) -> None:
+        """Raise every ValueError of a fit before its first question, so that a fit that fails spends no budget."""
 
-    def _forget(self) -> None:
-        """Drop the results of an earlier release, because the ledger of the next release does not pay for them."""
+    def _drop_results(self) -> None:
+        """Delete the results of an earlier release, because the next ledger does not include their cost."""
 
     def _cautions(self, spec: Any, domain: Domain) -> list[str]:
-        """Return sentences of the certificate that warn of something."""
+        """Return the warnings on the certificate, for example about a large δ."""
         return []
 
     # ------------------------------------------------------------ a fit
@@ -155,7 +155,7 @@ class ForestClassifier(BudgetedClassifier):
         ----------
         X : DataFrame or array of shape (n, n_features)
             Rows with the columns of the domain; a DataFrame is read by column name, an array by position. Forests that
-            can be fitted on a table in parts also accept a Dask DataFrame. Its rows stay on the workers.
+            can be fitted on a table in parts also accept a Dask DataFrame, whose rows stay on the workers.
         y : array of shape (n,)
             Labels of any kind; 2 to 50 classes. A Dask Series if `X` is a Dask DataFrame.
         groups : array of shape (n,), optional
@@ -176,37 +176,37 @@ class ForestClassifier(BudgetedClassifier):
         ValueError
             If a parameter is out of range, if the table lacks columns of the domain, or if there are no identifiers
             although the domain declares a unit. With a `domain`, no value of a cell, label or identifier causes an
-            error, because the error would reveal the value. Instead, a public rule reads every cell, and an
-            `OutOfDomainWarning` counts the cells outside of the domain.
+            error, because the error would reveal the value. Instead, every cell is read by a public rule, and an
+            `OutOfDomainWarning` states the number of cells outside of the domain.
         """
         if is_dask_frame(X):
             return self._fit_dask(X, y, groups, account)
         X, y = self._check_table(X, y)
         domain = self.reading_domain(self._public_domain(X, y))
-        model = self._checked()
+        model = self._checked_copy()
         n_jobs = threads(model.n_jobs)
         out_of_domain = OutOfDomainCells()
         if domain.unit is None and self.domain is not None and self.domain.unit is not None:
             groups = None  # in mode "as_published", the unit of privacy is the row
         rows = read_rows(domain, X, y, n_jobs=n_jobs, out_of_domain=out_of_domain, groups=groups)
         model._check_before_questions(domain, rows.n_given, out_of_domain)
-        encoded_rows = model._encoded(domain, rows)
+        encoded_rows = model._encode_rows(domain, rows)
         if account is not None:
             model._book(account, domain)
-        self._forget()
-        return self._fitted(model._fit_forest(domain, encoded_rows, n_jobs), domain)
+        self._drop_results()
+        return self._store_forest(model._fit_forest(domain, encoded_rows, n_jobs), domain)
 
     def _check_before_questions(self, domain: Domain, n_given: int, out_of_domain: OutOfDomainCells) -> None:
-        """Give every warning and raise every error of a fit that read these rows, before its first question.
+        """Give every warning and raise every error of a fit on these rows, before its first question.
 
-        The order matters, because a filter may turn a warning into an error.
+        No warning may come later, because a filter of Python may turn a warning into an error.
         """
         self._check_size(n_given)
         out_of_domain.warn()
-        self._check_unasked(domain, n_given)
+        self._check_plan(domain, n_given)
         if self._prepares and self.random_state is None and not domain.leaks():
             n_public = 0 if self.neighbors == ADD_REMOVE else n_given
-            repeated_fits.notice(lambda: self._preview(domain, n_public)[0])
+            repeated_fits.warn_if_repeated(lambda: self._preview(domain, n_public)[0])
 
     def _fit_dask(self, X: Any, y: Any, groups: Any, account: Account | None) -> Self:
         """Fit on a Dask DataFrame and a Dask Series of labels."""
@@ -245,10 +245,10 @@ class ForestClassifier(BudgetedClassifier):
         ValueError
             If `check` would raise an error for this domain and number of rows.
         """
-        model = self._checked()
+        model = self._checked_copy()
         model._check_size(max(rows.n_given, rows.n_counted))
-        model._check_unasked(domain, rows.n_given)
-        encoded_rows = model._encoded(domain, rows)
+        model._check_plan(domain, rows.n_given)
+        encoded_rows = model._encode_rows(domain, rows)
         return lambda: model._fit_forest(domain, encoded_rows, 1)
 
     def check(self, domain: Domain, n_rows: int) -> None:
@@ -269,11 +269,11 @@ class ForestClassifier(BudgetedClassifier):
         ValueError
             If a fit would raise an error.
         """
-        model = self._checked()
+        model = self._checked_copy()
         model._check_size(n_rows)
-        model._check_unasked(self.reading_domain(domain), n_rows)
+        model._check_plan(self.reading_domain(domain), n_rows)
 
-    def _checked(self) -> Self:
+    def _checked_copy(self) -> Self:
         """Return a copy for one fit. Its parameters are checked, and are plain Python numbers and strings.
 
         The parameters of this estimator remain as the user gave them, because scikit-learn requires it.
@@ -286,7 +286,7 @@ class ForestClassifier(BudgetedClassifier):
             model._check_digits(model._budget)
         return model
 
-    def _fitted(self, forest: Forest, domain: Domain) -> Self:
+    def _store_forest(self, forest: Forest, domain: Domain) -> Self:
         """Store the forest in this estimator and return the estimator."""
         self.forest_ = forest
         self.domain_ = domain
@@ -304,7 +304,7 @@ class ForestClassifier(BudgetedClassifier):
             Public schema with classes.
         n_rows : int
             Number of rows (or of persons, see `Domain.unit`). Under replace-one, this number is public, and the preview
-            uses it. As published, the preview uses this number if the paper's method does. If a fit would ask for a
+            uses it. As published, the preview uses this number if the paper's method uses it. If a fit would ask for a
             noisy number of rows (`scale_share`, "auto" shapes), the preview uses `n_rows` in place of the noisy number.
 
         Returns
@@ -323,7 +323,7 @@ class ForestClassifier(BudgetedClassifier):
             raise ValueError(
                 "The domain has no classes, and a fit would read them from the data; give Domain(..., classes=...)."
             )
-        model = self._checked()
+        model = self._checked_copy()
         model._check_size(n_rows)
         return model._preview(self.reading_domain(domain), n_rows)
 
@@ -362,7 +362,7 @@ class ForestClassifier(BudgetedClassifier):
         ValueError
             If a parameter is out of range.
         """
-        model = self._checked()
+        model = self._checked_copy()
         model._check_size(n_rows)
         return model._plan(self.reading_domain(domain), n_rows)
 
@@ -386,8 +386,9 @@ class ForestClassifier(BudgetedClassifier):
         return self._certificate(spec, domain, ledger, source_for(self.random_state)), ledger
 
     def _certificate(
-        self, spec: Any, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, **more: Any
+        self, spec: Any, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, **options: Any
     ) -> Certificate:
+        """Return the certificate of a fit. `options` replace arguments of `certify`."""
         reasons = [*self._paper_reasons(spec, domain), *domain.leaks(), *source.reasons()]
         return certify(
             ledger,
@@ -399,10 +400,10 @@ class ForestClassifier(BudgetedClassifier):
                 *domain.assumptions(),
             ],
             reasons=reasons if self.epsilon is not None else [],
-            **{"nominal_epsilon": self._budget, **more},
+            **{"nominal_epsilon": self._budget, **options},
         )
 
-    def _assembled(
+    def _assemble_forest(
         self,
         spec: Any,
         domain: Domain,
@@ -446,13 +447,13 @@ class ForestClassifier(BudgetedClassifier):
         assert self._loss is not None
         return spec, release_scale(cells(), spec.preparation, self._loss, ledger, source, domain.count_unit)
 
-    def _about(self, preparation: Preparation, **more: Any) -> dict[str, Any]:
+    def _about(self, preparation: Preparation, **entries: Any) -> dict[str, Any]:
         """Return the file's entries about the fit, with the number of rows if this number is released or public."""
         size_entry = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
         library_class = next(
             base for base in type(self).__mro__ if base.__module__.startswith("dpforest.")
         )  # for a user's subclass, record the class of this library
-        return {"estimator": library_class.__name__, **more, **size_entry}
+        return {"estimator": library_class.__name__, **entries, **size_entry}
 
     def _shape(self, domain: Domain, preparation: Preparation) -> tuple[int, Any]:
         """Return number and depth of the trees: as given or, for "auto", as published or by a rule (`shape_rule`)."""
@@ -463,6 +464,10 @@ class ForestClassifier(BudgetedClassifier):
             shape = self.published_shape
         else:
             budget = self._budget
-            signal = math.inf if budget is None else signal_of(preparation.n_rows, float(budget * preparation.left))
+            signal = (
+                math.inf
+                if budget is None
+                else signal_of(preparation.n_rows, float(budget * preparation.remaining_share))
+            )
             shape = type(self).shape_rule(signal, domain.n_classes, domain.n_features)
         return shape[0] if given[0] == AUTO else given[0], shape[1] if given[1] == AUTO else given[1]

@@ -1,4 +1,4 @@
-"""The budget of a fit, and the shares that it spends before trees grow: on the number of rows, and on the scale.
+"""The budget of a fit, and the shares that the fit spends before trees grow: on the number of rows, and on the scale.
 
 The scale is a noisy distribution of each numeric attribute (`dpforest.models.preparation`).
 """
@@ -45,7 +45,7 @@ class BudgetedClassifier(PredictingClassifier):
 
     @property
     def _loss(self) -> PrivacyLoss | None:
-        """The budget as an amount that questions divide among themselves: ε, or the μ² of an (ε, δ) budget."""
+        """The budget as a loss that is divided among the questions: ε, or the μ² of an (ε, δ) budget."""
         return None if self._budget is None else PrivacyLoss.pure(self._budget)
 
     def _ledger(self, domain: Domain) -> Ledger:
@@ -59,19 +59,19 @@ class BudgetedClassifier(PredictingClassifier):
 
     @property
     def _prepares(self) -> bool:
-        """Whether the fit may ask questions before trees grow. Only private fits in certified mode may."""
+        """Whether the fit may ask questions before trees grow: only if the fit is private and in certified mode."""
         return self.epsilon is not None and self.mode == "certified"
 
     def _asks_size(self, domain: Domain) -> bool:
-        """Return whether a fit asks for the number of rows: a rule needs it, and it is neither public nor given."""
-        by_rule = self.scale_share == AUTO and any(f.kind == "numeric" for f in domain.features)
-        by_rule |= AUTO in (self.n_estimators, self.max_depth)
-        return self._prepares and by_rule and self.size is None and self.neighbors == ADD_REMOVE
+        """Return whether a fit asks for the number of rows. It asks if a rule needs a number that is not public."""
+        rule_needs_size = self.scale_share == AUTO and any(f.kind == "numeric" for f in domain.features)
+        rule_needs_size |= AUTO in (self.n_estimators, self.max_depth)
+        return self._prepares and rule_needs_size and self.size is None and self.neighbors == ADD_REMOVE
 
     def _known_size(
         self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> int:
-        """Return the number of rows for the rules: noisy, given as `size`, or public; 0 if the fit does not know it."""
+        """Return the number of rows for the rules: noisy, given as `size`, or public; 0 if it is unknown."""
         if not self._prepares or self.neighbors != ADD_REMOVE:
             return n_given
         if self._asks_size(domain):
@@ -80,7 +80,7 @@ class BudgetedClassifier(PredictingClassifier):
         return self.size or 0
 
     def _size_sentence(self, domain: Domain) -> tuple[str, ...]:
-        """Return the certificate's sentence about a given `size`."""
+        """Return a tuple with the certificate's sentence about a given `size`, or an empty tuple."""
         if not self._prepares or self.neighbors != ADD_REMOVE or self.size is None:
             return ()
         return (size_sentence(self.size, domain.unit),)

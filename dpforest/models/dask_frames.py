@@ -27,7 +27,7 @@ def partitions_of(X: Any, y: Any, groups: Any, unit: str | None) -> list[Any]:
     y : dask.dataframe.Series
         Labels, in the same partitions.
     groups : None
-        Identifiers must be a column of `X`.
+        Any other value is refused, because identifiers must be a column of `X`.
     unit : str or None
         Column of identifiers. If given, all rows of a person are brought to one partition, by a hash of the identifier
         as a text.
@@ -68,8 +68,10 @@ def _pair(X: pd.DataFrame, y: pd.Series) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def _with_person(part: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """Return a partition with the hash of each row's identifier in an additional column."""
     return part.assign(**{_PERSON: identifier_hashes(part[unit])})
 
 
 def _split(part: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return X and y of a partition, without the additional columns."""
     return part.drop(columns=[_LABEL, _PERSON]), part[_LABEL].to_numpy()

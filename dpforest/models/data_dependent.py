@@ -1,4 +1,4 @@
-"""The base class of forests whose growth asks many questions about the rows. The class encodes and checks the rows."""
+"""The base class of forests whose splits or leaves depend on earlier answers, and the encoded rows that they read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -70,7 +70,7 @@ class EncodedRows:
         return len(self.y) if self.units is None else self.units.n_units
 
     @property
-    def n_asked(self) -> int:
+    def size_answer(self) -> int:
         """Exact answer to a question about the number of rows or persons."""
         return self.n_table or self.n_counted
 
@@ -84,7 +84,7 @@ class EncodedRows:
         """Amount that each row adds to a count, int64 (n,): 1 or, if there is a unit, the row's weight in 1/1024."""
         return np.ones(len(self.y), np.int64) if self.units is None else self.units.weight
 
-    def counted(self, leaf: np.ndarray, n_leaves: int, n_classes: int) -> np.ndarray:
+    def counts_in_leaves(self, leaf: np.ndarray, n_leaves: int, n_classes: int) -> np.ndarray:
         """Return the number of rows of each class in each leaf, (n_leaves, n_classes), for the curator's figures.
 
         `leaf` holds the leaf of each row. If the domain declares a unit of privacy, the result is the number of
@@ -108,7 +108,7 @@ class EncodedRows:
         """Return these rows on a released scale, without the results in the memo, which are for the old scale."""
         return replace(self, scale=scale, memo=None if self.memo is None else {})
 
-    def once(self, key: tuple, compute: Callable[[], T]) -> T:
+    def cached(self, key: tuple, compute: Callable[[], T]) -> T:
         """Return the result of `compute`. If there is a memo, compute the result only once for each key.
 
         The key must contain everything that the result depends on, except the rows. Callers must not change the result.
@@ -142,7 +142,7 @@ class DataDependentClassifier(ForestClassifier):
 
     most_rows: ClassVar[int] = MAX_BOUND  # largest number of rows that a fit accepts
     structure_is_public = False
-    structure_seed = 0  # a parameter only of forests with random draws besides the noise
+    structure_seed = 0  # only forests with random draws besides the noise have this parameter
 
     def encode(
         self,
@@ -201,11 +201,11 @@ class DataDependentClassifier(ForestClassifier):
         Raises
         ------
         ValueError
-            If a parameter is out of range, if there are more rows than a public bound allows, or if the rows are for a
-            simulation only. Rows are for a simulation only if they are on a scale for which no budget was spent, or if
-            they are the result of `of_table`.
+            If a parameter is out of range, or if there are more rows than a public bound allows. With a budget, also if
+            the rows were given a scale before the fit (`EncodedRows.scale`), or if they are the result of `of_table`
+            and the fit has no seed: such rows are only for simulations.
         """
-        model = self._checked()
+        model = self._checked_copy()
         if (rows.units is None) != (domain.unit is None):
             raise ValueError("These rows were encoded for another unit of privacy; encode them again with encode.")
         model._check_size(max(rows.n_given, rows.n_counted))
@@ -214,10 +214,10 @@ class DataDependentClassifier(ForestClassifier):
     def _fit_forest(self, domain: Domain, rows: Any, n_jobs: int, trace: Trace | None = None) -> Forest:
         raise NotImplementedError
 
-    def _encoded(self, domain: Domain, rows: EncodedTable) -> Any:
+    def _encode_rows(self, domain: Domain, rows: EncodedTable) -> Any:
         return self.encode(domain, rows.codes, rows.y, rows.ids, n_given=rows.n_given, units=rows.units)
 
-    def _prepared(
+    def _prepare_rows(
         self, domain: Domain, rows: Any, ledger: Ledger, source: SecretSource | DemoSource
     ) -> tuple[Any, Any]:
         """Return the spec of a fit and its rows.
@@ -235,9 +235,9 @@ class DataDependentClassifier(ForestClassifier):
             )
         spec, scale = self._prepare(
             domain,
-            rows.n_asked,
+            rows.size_answer,
             rows.n_given,
-            lambda: rows.once(("scale",), lambda: scale_histograms(domain, rows.codes, rows.weight)),
+            lambda: rows.cached(("scale",), lambda: scale_histograms(domain, rows.codes, rows.weight)),
             ledger,
             source,
         )
@@ -274,7 +274,7 @@ class DataDependentClassifier(ForestClassifier):
 
     @property
     def _given_bound(self) -> int | None:
-        """The user's public bound on the number of rows, if noise or certificate use it; None for `most_rows`."""
+        """The user's public bound on the number of rows; None if there is none, or if noise does not depend on it."""
         return None
 
     @property

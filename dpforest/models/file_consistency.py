@@ -38,22 +38,22 @@ def check(forest: ReleasedForest) -> None:
     forest : ReleasedForest
         Forest that was read from a file.
     """
-    nearest: tuple[int, str] = (-1, "no fit has these settings")
-    later = _later_sentences(forest)
+    best_mismatch: tuple[int, str] = (-1, "no fit has these settings")
+    new_sentences = _sentences_of_new_files(forest)
     for promise in promises(forest):
         if isinstance(promise, ValueError):
-            nearest = max(nearest, (0, f"no fit writes such a file: {promise}"))
+            best_mismatch = max(best_mismatch, (0, f"no fit writes such a file: {promise}"))
             continue
         certificate, ledger, spec = promise
-        mismatch = next(_mismatches(forest, certificate, ledger, later), None)
+        mismatch = next(_mismatches(forest, certificate, ledger, new_sentences), None)
         if mismatch is None:
             if isinstance(forest.leaves, CountLeaves) and forest.leaves.log_odds is not None:
                 _check_log_odds(forest.leaves, certificate, spec)
             if forest.certificate.certified:
                 check_noise(forest, spec)
             return
-        nearest = max(nearest, mismatch)
-    raise FileError(nearest[1])
+        best_mismatch = max(best_mismatch, mismatch)
+    raise FileError(best_mismatch[1])
 
 
 def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) -> None:
@@ -64,7 +64,7 @@ def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) ->
         raise FileError(_differs("log_odds.noise_scale", stated.noise_scale, expected.noise_scale))
 
 
-def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
+def _sentences_of_new_files(forest: ReleasedForest) -> tuple[str, ...]:
     """Return the sentences that an old file lacks because its version did not write them.
 
     A file must lack all of these sentences or none of them. The file counts as old only if it has no field that was
@@ -75,15 +75,15 @@ def _later_sentences(forest: ReleasedForest) -> tuple[str, ...]:
     sources += [f.missing_source for f in domain.features]
     is_old = "n_rows" not in forest.about and forest.voting != "log-odds" and not any(sources)
     is_old &= all(f.kind == "categorical" or f.scale == "linear" for f in domain.features)
-    later = (READ_BY_RULE, HANDED_OVER) if is_old else ()
+    new_sentences = (READ_BY_RULE, HANDED_OVER) if is_old else ()
     # The first files of the booster have neither the field `total_step` nor this sentence.
     if forest.voting == CLIPPED_LOGISTIC and "total_step" not in forest.about:
-        later = (*later, bound_sentence(MAX_SUMMED_ROWS))
-    return (*later, large_delta_caution(forest.certificate.delta, forest.about.get("n_rows"), domain.unit))
+        new_sentences = (*new_sentences, bound_sentence(MAX_SUMMED_ROWS))
+    return (*new_sentences, large_delta_caution(forest.certificate.delta, forest.about.get("n_rows"), domain.unit))
 
 
 def _mismatches(
-    forest: ReleasedForest, certificate: Certificate, ledger: Ledger, later: tuple[str, ...]
+    forest: ReleasedForest, certificate: Certificate, ledger: Ledger, new_sentences: tuple[str, ...]
 ) -> Iterator[tuple[int, str]]:
     """Yield each mismatch as (rank, message). The higher the rank, the more of the file agrees with the fit."""
     stated_ledger = forest.ledger
@@ -97,7 +97,7 @@ def _mismatches(
     if len(stated_ledger.entries) != len(ledger.entries):
         yield 40, _differs("the number of entries in its ledger", len(stated_ledger.entries), len(ledger.entries))
     stated = replace(forest.certificate, assumptions=_with_current_bound(forest))
-    yield from ((50, sentence) for sentence in _certificate_mismatches(stated, certificate, ledger, later))
+    yield from ((50, sentence) for sentence in _certificate_mismatches(stated, certificate, ledger, new_sentences))
 
 
 def _is_rounded_down(what: str, name: str, stated: Any, expected: Any) -> bool:
@@ -106,15 +106,19 @@ def _is_rounded_down(what: str, name: str, stated: Any, expected: Any) -> bool:
 
 
 def _certificate_mismatches(
-    stated: Certificate, expected: Certificate, ledger: Ledger, later: tuple[str, ...]
+    stated: Certificate, expected: Certificate, ledger: Ledger, new_sentences: tuple[str, ...]
 ) -> Iterator[str]:
+    """Yield a message for each difference between the stated and the expected certificate."""
     if stated.mechanism != expected.mechanism:
         yield _differs("the mechanism on its certificate", stated.mechanism, expected.mechanism)
     stated_assumptions, expected_assumptions = (
         _in_current_wording(stated.assumptions),
         _in_current_wording(expected.assumptions),
     )
-    if stated_assumptions not in (expected_assumptions, tuple(a for a in expected_assumptions if a not in later)):
+    if stated_assumptions not in (
+        expected_assumptions,
+        tuple(a for a in expected_assumptions if a not in new_sentences),
+    ):
         yield _first_difference(stated_assumptions, expected_assumptions)
     if (stated.epsilon, stated.delta) != (expected.epsilon, expected.delta):
         yield _differs(
@@ -134,12 +138,15 @@ def _certificate_mismatches(
 
 
 def _with_current_bound(forest: ReleasedForest) -> tuple[str, ...]:
-    """Return a file's assumptions. The first random-tree boosters accepted fewer rows; their bound becomes today's."""
+    """Return the assumptions of a file, with the present bound on the number of rows in place of an old bound.
+
+    The first versions of the random-tree booster accepted fewer rows than the present version.
+    """
     assumptions, unit = forest.certificate.assumptions, forest.domain.unit
     if forest.voting != CLIPPED_LOGISTIC:
         return assumptions
-    first, current = bound_sentence(MAX_BOUND, unit), bound_sentence(MAX_SUMMED_ROWS, unit)
-    return tuple(current if a == first else a for a in assumptions)
+    first_bound, current_bound = bound_sentence(MAX_BOUND, unit), bound_sentence(MAX_SUMMED_ROWS, unit)
+    return tuple(current_bound if a == first_bound else a for a in assumptions)
 
 
 def _in_current_wording(assumptions: tuple[str, ...]) -> tuple[str, ...]:
@@ -150,6 +157,7 @@ def _in_current_wording(assumptions: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _first_difference(stated: tuple[str, ...], expected: tuple[str, ...]) -> str:
+    """Return the message about the first assumption that differs."""
     for sentence, expected_sentence in zip(stated, expected):
         if sentence != expected_sentence:
             return _differs("an assumption on its certificate", sentence, expected_sentence)
@@ -161,6 +169,7 @@ def _first_difference(stated: tuple[str, ...], expected: tuple[str, ...]) -> str
 
 
 def _differs(what: str, stated: Any, expected: Any) -> str:
+    """Return the message that a field of a file has another value than its other fields imply."""
     return f"{what} is {_short(stated)}, but its other fields give {_short(expected)}"
 
 

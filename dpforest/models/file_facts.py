@@ -16,7 +16,7 @@ from dpforest.trees.leaves import ScoreLeaves
 
 
 class FileError(ValueError):
-    """Raised if a field of a file contradicts other fields. The message is the end of a sentence."""
+    """Raised if a field of a file contradicts other fields. The message is the second half of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,11 @@ class FileFacts:
         is_public = self.forest.ledger.neighbors == ADD_REMOVE and not self.preparation.size
         return self.n_rows or None if is_public else None
 
-    def share(self, i: int, of: Fraction) -> Fraction:
-        """Return the cost of entry i of `entries` divided by the amount `of`; 0 if there is no such entry."""
-        if i >= len(self.entries) or (each := self.entries[i].each) is None or not of:
+    def share(self, i: int, whole: Fraction) -> Fraction:
+        """Return the cost of entry i of `entries` divided by the amount `whole`; 0 if there is no such entry."""
+        if i >= len(self.entries) or (each := self.entries[i].each) is None or not whole:
             return Fraction(0)
-        return each.amount / of
+        return each.amount / whole
 
     def common(self) -> dict[str, Any]:
         """Return the parameters that all estimators have."""
@@ -112,5 +112,5 @@ def _share_of_budget(ledger: Ledger, entry: LedgerEntry) -> Fraction:
 
 def as_user_types(x: Fraction) -> float | Fraction:
     """Return the float that a user types for this number, or the fraction if no float prints as this number."""
-    near = float(x)
-    return near if near > 0 and printed_decimal(near) == x else x
+    nearest = float(x)
+    return nearest if nearest > 0 and printed_decimal(nearest) == x else x

@@ -1,4 +1,7 @@
-"""Probabilities that noise flips (changes) the class of a leaf, and redraws. For the curator (data holder) only."""
+"""Noise in leaves: the probability that noise flips (changes) the class of a leaf, and simulated draws of the class.
+
+Only the curator (the data holder) may see these results.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -129,7 +132,7 @@ class WeightNoise:
     scale: np.ndarray
 
     def flip(self) -> np.ndarray:
-        """Return flip probabilities for continuous noise. The noise of a release has steps of 1/1024 row.
+        """Return flip probabilities for continuous noise. The noise of a release is rounded to steps of 1/1024 row.
 
         If both noisy weights of a leaf are negative, they count as 0, and the leaf has the first class.
         """

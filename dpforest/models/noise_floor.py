@@ -1,12 +1,12 @@
 """Checks that the numbers in a file are large enough for the noise that its ledger states.
 
 A number in a leaf is a true number s plus noise Z. The law of Z is symmetric and has one peak, so P(|s + Z| <= t) <=
-P(|Z| <= t) for every s and t (Anderson 1955, "The integral of a symmetric unimodal function over a symmetric convex
-set"). Let the size of numbers be the sum of their absolute values, or of their squares. For a given threshold, the
-probability that the noisy numbers have a smaller size is at most the probability that the noise alone has a smaller
-size, whatever the true numbers are. Chernoff's bound limits the latter probability in closed form. A question may
-depend on earlier answers. But the bound holds for each question, whatever the earlier answers were, so the bounds of
-all questions can be multiplied.
+P(|Z| <= t) for every s and t. The proof is in Anderson 1955, "The integral of a symmetric unimodal function over a
+symmetric convex set". Let the size of numbers be the sum of their absolute values, or of their squares. Let P1 be the
+probability that the size of the noisy numbers is below a threshold, and P2 the probability that the size of the noise
+alone is below this threshold. Then P1 <= P2, whatever the true numbers are. Chernoff's bound limits P2 in closed form.
+A question may depend on earlier answers. But the bound holds for each question, whatever the earlier answers were, so
+the bounds of all questions can be multiplied.
 
 So the check refuses a file that states a much smaller budget than the fit spent, if the numbers in its leaves are
 mostly noise. The check cannot judge leaves with labels, with counts of many rows, or with clamped values. It cannot
@@ -79,19 +79,19 @@ def _check_steps(moves: np.ndarray, step: float) -> None:
         )
 
 
-def _log_probability_bound(cells: np.ndarray, scale: float, rounding: float, entry: LedgerEntry) -> float:
-    """Return the logarithm of a bound on the probability that numbers with noise of this scale are this small.
+def _log_probability_bound(numbers: np.ndarray, scale: float, rounding: float, entry: LedgerEntry) -> float:
+    """Return the logarithm of a bound on the probability that `numbers`, with noise of this scale, are this small.
 
-    `cells` holds the numbers. Rounding may have reduced each number by at most `rounding`.
+    Rounding may have reduced each number by at most `rounding`.
     """
-    n = len(cells)
+    n = len(numbers)
     if entry.mechanism == "rounded-gaussian":
         # Rounding changed the L2 norm of the noise by at most √n/2, and that of the numbers by at most √n times
         # `rounding`.
-        length = float(np.linalg.norm(cells)) + math.sqrt(n) * (rounding + 0.5)
+        length = float(np.linalg.norm(numbers)) + math.sqrt(n) * (rounding + 0.5)
         ratio = length**2 / (n * scale**2)
         return 0.0 if ratio >= 1 else n / 2 * (math.log(ratio) + 1 - ratio)
-    total, rate = float(np.abs(cells).sum()) + n * rounding, 1 / scale
+    total, rate = float(np.abs(numbers).sum()) + n * rounding, 1 / scale
     # If P(Z = z) is proportional to e^(-rate |z|), then E e^(-λ|Z|) = tanh(rate / 2) / tanh((rate + λ) / 2). Chernoff's
     # bound holds for every λ > 0, and the smallest of these bounds is returned.
     lambdas = np.geomspace(1e-3, 1e6, 200) * rate

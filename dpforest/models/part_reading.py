@@ -1,4 +1,4 @@
-"""What forests share that are fitted on a table in parts: a public domain, the checks of a part, and its persons."""
+"""The base class of the forests that can be fitted on a table in parts."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,7 +15,7 @@ class PartReadingClassifier(ForestClassifier):
 
     @property
     def needs_all_rows(self) -> bool:
-        """Whether the structure follows from the number of rows."""
+        """Whether the structure depends on the exact number of rows."""
         return False
 
     def _given_domain(self) -> Domain:
@@ -40,7 +40,7 @@ class PartReadingClassifier(ForestClassifier):
         return type(self)(**self.get_params(deep=False))._check_table(X, y)
 
     def _count_persons(self, domain: Domain, chunks: Iterable[tuple[Any, ...]]) -> UnitRegistry:
-        """Count the rows of each person in all parts together."""
+        """Return the registry of all persons, with the number of rows of each person in all parts."""
         if isinstance(chunks, Iterator):
             raise ValueError(
                 "These parts can be read only once, but the fit counts the rows of each person in a separate "

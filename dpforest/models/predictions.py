@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from dpforest.checks import threads
-from dpforest.models.table_checks import TableCheckingClassifier, any_cells, label_column
+from dpforest.models.table_checks import TableCheckingClassifier, complex_as_objects, label_column
 from dpforest.privacy.certificate import Certificate
 from dpforest.tables.cells import refuse_masked
 from dpforest.tables.domain import Domain
@@ -68,7 +68,7 @@ class PredictingClassifier(TableCheckingClassifier):
         """
         forest = self._forest()
         refuse_masked(y)
-        true_index = self.domain_.listed_labels(column_or_1d(any_cells(label_column(y)), warn=True))
+        true_index = self.domain_.listed_labels(column_or_1d(complex_as_objects(label_column(y)), warn=True))
         predicted = forest.predict_index(self._check_rows(X), n_jobs=threads(self.n_jobs))
         check_consistent_length(predicted, true_index, sample_weight)
         return float(np.average(predicted == true_index, weights=sample_weight))

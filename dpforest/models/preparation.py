@@ -5,7 +5,8 @@ distribution of the rows on this grid, is called the scale.
 
 Both questions read the whole table, so their costs and the cost of the trees add up. The noisy number of rows decides
 whether the fit asks for the scale, and which share of the budget it spends on the answer. This decision is public
-post-processing. Whatever the decision, the ledger charges exactly the questions that follow, and the charges sum to ε.
+post-processing. Whatever the decision, the ledger is charged for exactly the questions that follow, and the charges sum
+to ε.
 """
 
 from dataclasses import dataclass
@@ -48,22 +49,22 @@ class ScaleRule:
 
     Parameters
     ----------
-    least : int
+    least_signal : int
         Smallest v at which a fit asks for the scale.
-    most : Fraction
+    most_share : Fraction
         Largest share of ε that a fit spends on the scale.
     public_weight : Fraction
         Weight of the public scale in its mixture with the released scale.
     """
 
-    least: int
-    most: Fraction
+    least_signal: int
+    most_share: Fraction
     public_weight: Fraction
 
     def share(self, n_rows: int, epsilon: Fraction, n_numeric: int) -> Fraction:
         """Return the share of ε that the fit spends on the scale; 0 if it does not ask for the scale."""
         signal = n_rows * epsilon / n_numeric if n_numeric else Fraction(0)
-        return Fraction(0) if signal < self.least else min(self.most, 150 / signal)
+        return Fraction(0) if signal < self.least_signal else min(self.most_share, 150 / signal)
 
 
 RANDOM_STRUCTURE: Final = ScaleRule(60, Fraction(3, 20), Fraction(0))
@@ -90,7 +91,7 @@ class Preparation:
     public_weight: Fraction = Fraction(0)
 
     @property
-    def left(self) -> Fraction:
+    def remaining_share(self) -> Fraction:
         """Share of ε for trees and leaves."""
         return 1 - self.size - self.scale
 
@@ -98,9 +99,9 @@ class Preparation:
 def charge_size(budget: Fraction | PrivacyLoss, ledger: Ledger, share: Fraction = SIZE_SHARE) -> QueryBudget:
     """Charge the question about the number of rows. `release_size` describes the parameters."""
     each = _loss_of(budget).part(share, rows_changed(ledger.neighbors))
-    paid = ledger.charge(ledger.number_of_units, NOISE[each.kind], 1, each, 1, "sequential")
-    assert paid is not None
-    return paid
+    query_budget = ledger.charge(ledger.number_of_units, NOISE[each.kind], 1, each, 1, "sequential")
+    assert query_budget is not None
+    return query_budget
 
 
 def charge_scale(
@@ -119,7 +120,7 @@ def charge_scale(
 
     Returns
     -------
-    paid : QueryBudget
+    query_budget : QueryBudget
         The right to ask for all histograms once.
     sensitivity : Fraction
         Largest change of the vector of all counts by one row, in L1 norm or, for a Gaussian budget, in L2 norm.
@@ -128,7 +129,7 @@ def charge_scale(
     each = _loss_of(budget).part(share, rows_changed(ledger.neighbors))
     if each.kind == GAUSSIAN:
         sensitivity = sqrt_up(sensitivity)
-    paid = ledger.charge(
+    query_budget = ledger.charge(
         f"{SCALE_OF_ATTRIBUTES} ({LEVELS} histograms of each of {n_numeric:,})",
         NOISE[each.kind],
         sensitivity,
@@ -136,8 +137,8 @@ def charge_scale(
         1,
         "sequential",
     )
-    assert paid is not None
-    return paid, sensitivity
+    assert query_budget is not None
+    return query_budget, sensitivity
 
 
 def charge_preparation(domain: Domain, preparation: Preparation, ledger: Ledger) -> None:
@@ -188,8 +189,8 @@ def release_size(
     int
         Noisy number; 50 if the noisy number is below 50.
     """
-    paid = charge_size(budget, ledger, share)
-    noisy = noisy_table(np.array([[n_rows]], np.int64), 1, paid, source, key=_SIZE_KEY)
+    query_budget = charge_size(budget, ledger, share)
+    noisy = noisy_table(np.array([[n_rows]], np.int64), 1, query_budget, source, key=_SIZE_KEY)
     return max(int(noisy[0, 0]), LEAST_SIZE)
 
 
@@ -201,7 +202,7 @@ def release_scale(
     source: SecretSource | DemoSource,
     count_unit: int,
 ) -> ReleasedScale | None:
-    """Return the noisy distribution of rows on the scale of each numeric attribute, or None if the fit does not ask.
+    """Return the noisy distribution of rows of each numeric attribute on the public scale.
 
     An added row adds 1 to at most one cell in each of the three histograms of an attribute. So the L1 sensitivity of
     all histograms together is three times the number of numeric attributes, and the L2 sensitivity is the square root
@@ -230,13 +231,13 @@ def release_scale(
     """
     if not preparation.scale:
         return None
-    paid, sensitivity = charge_scale(len(cells), preparation.scale, budget, ledger)
+    query_budget, sensitivity = charge_scale(len(cells), preparation.scale, budget, ledger)
     sensitivity *= count_unit
-    each = paid.each
+    each = query_budget.each
     noise_scale = sensitivity / each.amount
     if each.kind == GAUSSIAN:
         noise_scale = sqrt_up(sensitivity**2 / each.mu_squared / 2)  # Laplace scale with the same variance
-    noisy = noisy_table(nested(cells), sensitivity, paid, source, key=_SCALE_KEY)
+    noisy = noisy_table(nested(cells), sensitivity, query_budget, source, key=_SCALE_KEY)
     return scale_from(noisy, noise_scale).mixed(preparation.public_weight)
 
 

@@ -27,7 +27,7 @@ class RepeatedReleaseWarning(UserWarning):
     """Warns that a search fits several certified forests on the same rows, but ε covers only one of these fits."""
 
 
-def notice(promise: Callable[[], Certificate]) -> None:
+def warn_if_repeated(promise: Callable[[], Certificate]) -> None:
     """Warn once in each search that fits certified forests. Each fit calls this function before its first question.
 
     If a filter turns the warning into an error, the error stops the fit. So the warning must come before any noise is
@@ -36,7 +36,7 @@ def notice(promise: Callable[[], Certificate]) -> None:
     Parameters
     ----------
     promise : callable
-        Function that returns the certificate that the fit will have. `notice` calls it only before it warns.
+        Function that returns the certificate that the fit will have. `warn_if_repeated` calls it only before it warns.
     """
     frames = _callers()
     search_frames = [i for i, frame in enumerate(frames) if _module_name(frame).startswith(_SEARCHES)]
@@ -58,7 +58,7 @@ def notice(promise: Callable[[], Certificate]) -> None:
 
 
 def _callers() -> list[FrameType]:
-    """Return the frames of the call stack, from the caller of `notice` outwards."""
+    """Return the frames of the call stack, from the caller of `warn_if_repeated` outwards."""
     frames = list[FrameType]()
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:

@@ -16,7 +16,7 @@ from dpforest.limits import MAX_BOUND
 from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.boosting.booster import RandomTreeBoosterClassifier
 from dpforest.models.file_facts import FileError, FileFacts, as_user_types
-from dpforest.models.greedy.boost_spec import FITTING, BoostSpec
+from dpforest.models.greedy.boost_spec import BETAS_OF_LEAF, BoostSpec
 from dpforest.models.greedy.boosted import BoostedForestClassifier
 from dpforest.models.greedy.friedman_schuster import FriedmanSchusterClassifier, TreeSpec
 from dpforest.models.greedy.multinomial import MultinomialForestClassifier
@@ -34,9 +34,13 @@ from dpforest.trees.leaves import CountLeaves, LabelLeaves, Leaves, ScoreLeaves
 from dpforest.voting import CLIPPED_LOGISTIC
 
 # ---------------------------------------------------------------- settings that a file does not name
+#
+# Each function with a name that ends in `_settings` is for one or two estimators. It yields all combinations of their
+# parameters, except those of `FileFacts.common`, with which the fit of the file may have run.
 
 
 def _partition(facts: FileFacts, i: int = 0) -> str:
+    """Return the partition that follows from the composition of entry i of the ledger."""
     shared = len(facts.entries) > i and facts.entries[i].composition == "sequential"
     return "shared" if shared else "independent"
 
@@ -88,7 +92,7 @@ def _boosted_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
     common = {"n_estimators": facts.n_trees, "alpha": about.get("alpha"), "alpha_link": leaves.alpha_link}
     for n_bound in facts.row_bounds():
         for leaf in ("counts", "range"):
-            for beta in FITTING[leaf]:
+            for beta in BETAS_OF_LEAF[leaf]:
                 yield {**common, **shares, "leaf": leaf, "beta": beta, "n_bound": n_bound}
 
 
@@ -100,7 +104,11 @@ def _booster_settings(facts: FileFacts) -> Iterator[dict[str, Any]]:
 def _budget_for_trees(facts: FileFacts) -> Fraction:
     """Return the budget for trees and leaves, as a cost of one row that is added or removed."""
     ledger = facts.forest.ledger
-    return Fraction(0) if ledger.budget is None else ledger.budget.part(facts.preparation.left, ledger.rows).amount
+    return (
+        Fraction(0)
+        if ledger.budget is None
+        else ledger.budget.part(facts.preparation.remaining_share, ledger.rows).amount
+    )
 
 
 # ---------------------------------------------------------------- ledger and certificate for these settings
@@ -109,14 +117,15 @@ Promise = tuple[Certificate, Ledger, Any]  # the last element is the spec of the
 
 
 def _promise(model: ForestClassifier, facts: FileFacts) -> Promise:
+    """Return certificate, ledger and spec of a fit by this estimator, for the public facts of a file."""
     domain = facts.forest.domain
     if isinstance(model, RandomTreeBoosterClassifier) and model.neighbors == ADD_REMOVE and not facts.n_rows:
         raise FileError("it has no number of rows, but every fit of this estimator asks for that number or gets it")
-    spec = _with_fitting_rows(model._spec_after(domain, facts.preparation, facts.n_rows), facts)
+    spec = _with_matching_rows(model._spec_after(domain, facts.preparation, facts.n_rows), facts)
     return *model._promise(spec, domain, facts.forest.trees.n_leaves), spec
 
 
-def _with_fitting_rows(spec: Any, facts: FileFacts) -> Any:
+def _with_matching_rows(spec: Any, facts: FileFacts) -> Any:
     """Return a spec with a number of rows for which the sensitivity is the one that the ledger states.
 
     Old files do not state the number of rows. Under replace-one, this number is public, and the sensitivity of a split
@@ -180,7 +189,7 @@ def promises(forest: ReleasedForest) -> Iterator[Promise | ValueError]:
     facts = FileFacts.of(forest)
     for settings in kind.settings(facts):
         try:
-            model = kind.model(**facts.common(), **settings)._checked()
+            model = kind.model(**facts.common(), **settings)._checked_copy()
             yield _promise(model, facts)
         except ValueError as error:
             yield error

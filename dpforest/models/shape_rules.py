@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 MOST_AUTO_DEPTH: Final = 10  # largest depth of greedy trees with an "auto" shape
 MOST_AUTO_TREES: Final = 10  # largest number of these trees
-_MANY_FEATURES: Final = 24  # if the domain has at least this many features, a strong signal gets 32 trees instead of 16
+_MANY_FEATURES: Final = 24  # with at least this number of features and a strong signal, a forest has 32 trees, not 16
 _WEAK_SIGNAL: Final = 45  # below this signal, a forest with labels has one tree
 
 
@@ -53,12 +53,12 @@ def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def jagannathan_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of JPW's forest: ten trees, as in the paper, with the depth of `noisy_counts_shape`."""
+    """Return the shape of `JagannathanForestClassifier`: the paper's ten trees, as deep as `noisy_counts_shape`."""
     return Shape(10, noisy_counts_shape(signal, n_classes, n_features).depth)
 
 
 def even_forest_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of the forests RF-L and RF-E: 21 trees that all use all rows."""
+    """Return the shape of the forests RF-L and RF-E (`models.random.baselines`): 21 trees, and all use all rows."""
     return Shape(21, _depth(0.9 * _log2(signal) - 3 - 0.25 * _kappa(n_classes), 3, 12))
 
 
@@ -99,11 +99,11 @@ def multinomial_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def boosted_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of boosted trees. With more than two classes, the boosters of the classes divide the signal."""
-    of_class = signal / n_classes if n_classes > 2 else signal
-    if of_class < 5_000:
-        return Shape(3, 2 if of_class < 500 else 3)
-    return Shape(10, 3 if of_class < 15_000 else 4)
+    """Return the shape of boosted trees. With more than two classes, the signal is divided by their number."""
+    class_signal = signal / n_classes if n_classes > 2 else signal
+    if class_signal < 5_000:
+        return Shape(3, 2 if class_signal < 500 else 3)
+    return Shape(10, 3 if class_signal < 15_000 else 4)
 
 
 def _n_trees_by_features(signal: float, n_features: int) -> int:
@@ -115,8 +115,10 @@ def _log2(signal: float) -> float:
 
 
 def _kappa(n_classes: int) -> float:
+    """Return log2(n_classes / 2), by which rules make trees less deep for more classes; 0 for two classes."""
     return math.log2(n_classes / 2)
 
 
 def _depth(value: float, low: int, high: int) -> int:
+    """Round a depth to a whole number from `low` to `high`."""
     return min(max(round(value), low), high)

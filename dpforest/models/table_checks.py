@@ -22,13 +22,16 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
     domain: Domain | None
 
     def _check_table(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Raise an error if a fit cannot read X and y. Return X as a table, and y as an array."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if not isinstance(self.domain, Domain | None):
             raise TypeError(f"domain={self.domain!r} is not a Domain; use one, or None to read it from the table")
         X = self._check_rows(X, reset=True)
         refuse_masked(y)
-        y = column_or_1d(y if self.domain is None or not self.domain.classes else any_cells(label_column(y)), warn=True)
+        y = column_or_1d(
+            y if self.domain is None or not self.domain.classes else complex_as_objects(label_column(y)), warn=True
+        )
         if len(y) != len(X):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
         if self.domain is None or not self.domain.classes:
@@ -47,7 +50,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
             return X
         if self.domain is not None and isinstance(X, (list, tuple)):
             X = table_of_lists(X, len(self.domain.source_columns), refuse=not reset)
-        X = X if self.domain is None else any_cells(X)
+        X = X if self.domain is None else complex_as_objects(X)
         # With a public domain, any cells are valid, and so is a table without rows.
         checks: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
         if self.domain is not None:
@@ -73,9 +76,9 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         """Warn if a part of the schema came from the data. Call this before the first question about the rows."""
         leaks = domain.leaks()
         if leaks and self.epsilon is not None:
-            more = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""
+            suffix = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""
             warnings.warn(
-                f"{leaks[0]}{more} This leaks information about single rows, so the forest is not certified; pass "
+                f"{leaks[0]}{suffix} This leaks information about single rows, so the forest is not certified; pass "
                 "domain=... with bounds, categories and classes that are public.",
                 PrivacyLeakWarning,
                 stacklevel=caller_level(),
@@ -88,7 +91,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def any_cells(cells: Any) -> Any:
+def complex_as_objects(cells: Any) -> Any:
     """Return an array of complex numbers as an array of objects.
 
     A single complex cell makes the whole array complex, and scikit-learn refuses complex arrays.
@@ -97,6 +100,7 @@ def any_cells(cells: Any) -> Any:
 
 
 def label_column(y: Any) -> np.ndarray:
+    """Return labels as an array; a list keeps the types of its elements."""
     return column_of_list(y) if isinstance(y, (list, tuple)) else as_array(y)
 
 

@@ -1,4 +1,4 @@
-"""A record of how a fit chose its splits. Only for the curator (the data holder), unless stated otherwise."""
+"""A record of how a fit chose its splits, which only the curator (the data holder) may see."""
 
 from dataclasses import dataclass, field
 

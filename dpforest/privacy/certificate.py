@@ -155,10 +155,10 @@ class Certificate:
         """Return whether the certificate has the neighbor relation, unit, kind of loss and budget of the ledger.
 
         If the loss is pure, the certificate's ε must equal the ledger's budget. If the loss is Gaussian, the ledger's
-        μ² must prove the certificate's (ε, δ).
+        μ² must imply the certificate's (ε, δ).
         """
-        of_ledger = (ledger.kind, ledger.neighbors, ledger.unit)
-        if ledger.budget is None or (self.kind, self.neighbors, self.unit) != of_ledger:
+        ledger_terms = (ledger.kind, ledger.neighbors, ledger.unit)
+        if ledger.budget is None or (self.kind, self.neighbors, self.unit) != ledger_terms:
             return False
         if self.kind == PURE:
             return self.epsilon == ledger.epsilon
@@ -228,20 +228,20 @@ class Certificate:
         else:
             lines = ["NOT CERTIFIED."]
             if self.epsilon is not None:
-                at = f" at δ = {text_up(self.delta)}" if self.delta else ""
-                lines.append(f"Nominal ε = {text_up(self.epsilon)}{at}; true privacy loss: no finite bound.")
+                at_delta = f" at δ = {text_up(self.delta)}" if self.delta else ""
+                lines.append(f"Nominal ε = {text_up(self.epsilon)}{at_delta}; true privacy loss: no finite bound.")
             lines += [f"  Why: {_one_line(reason)}" for reason in self.reasons]
         lines.append(f"Mechanism: {_one_line(self.mechanism)}.")
         meaning = (_MEANING if self.unit is None else _PERSON_MEANING)[self.neighbors]
         lines.append(f"The promise compares {meaning} ({self.neighbors}).")
         if (curve := self.tradeoff) is not None:
-            right = _of_100(curve.success())
+            success_percent = _percent_up(curve.success())
             lines.append(
                 "If both tables are equally likely, whoever guesses which of them a release comes from is right with a "
                 f"probability of at most {right} %."
             )
-        would = "rests" if self.certified else "would rest, even without the reasons above,"
-        lines.append(f"The promise {would} on these conditions:")
+        verb = "rests" if self.certified else "would rest, even without the reasons above,"
+        lines.append(f"The promise {verb} on these conditions:")
         lines += [f"  - {_one_line(assumption)}" for assumption in self.assumptions]
         return "\n".join(lines)
 
@@ -253,12 +253,12 @@ def _standing(kind: str, unit: str | None) -> tuple[str, ...]:
     return GAUSSIAN_ASSUMPTIONS if kind == GAUSSIAN else STANDING_ASSUMPTIONS
 
 
-def _of_100(share: float) -> str:
+def _percent_up(share: float) -> str:
     """Return a share as a percentage in text, rounded up to one decimal.
 
     The function subtracts 10⁻¹⁰ from the share before it rounds, so that an error of floats does not raise the result.
 
-    >>> _of_100(0.519889), _of_100(0.5000000000000001)
+    >>> _percent_up(0.519889), _percent_up(0.5000000000000001)
     ('52', '50')
     """
     return f"{math.ceil(1000 * share - 1e-7) / 10:g}"
@@ -273,13 +273,14 @@ def person_assumption(unit: str) -> str:
 
 
 def _public_number(unit: str | None) -> str:
+    """Return the assumption of replace-one that the number of rows or persons is public."""
     return REPLACE_ASSUMPTION if unit is None else REPLACE_PERSON_ASSUMPTION
 
 
 def _one_line(words: str) -> str:
-    """Put a text that may come from a file on one line, and escape its unprintable characters.
+    """Return a text on one line, with its unprintable characters escaped.
 
-    Otherwise a text could imitate a further line of the certificate.
+    Otherwise, a text from a file could imitate a further line of the certificate.
 
     >>> _one_line("our\\nCERTIFIED: \\u202e.00001 = ε")
     'our CERTIFIED: \\\\u202e.00001 = ε'
@@ -312,10 +313,10 @@ def large_delta_caution(delta: float, n_rows: int | None, unit: str | None = Non
     if expected < 1:
         return ""
     noun = unit_noun(unit)
-    whole = "each row whole" if unit is None else "all rows of each person"
+    rows_text = "each row whole" if unit is None else "all rows of each person"
     return (
         f"δ = {text_up(delta)} is not below 1/n for about {n_rows:,} {noun}s, so (ε, δ) alone promises little: it "
-        f"allows a mechanism that publishes {whole} with probability δ, which is {text_up(expected, 3)} "
+        f"allows a mechanism that publishes {rows_text} with probability δ, which is {text_up(expected, 3)} "
         f"{noun}{'s' * (expected != 1)} on average. This forest's μ excludes such a mechanism: use μ to judge its "
         "privacy."
     )
@@ -361,28 +362,28 @@ def certify(
     ValueError
         If δ does not fit the kind of the ledger, or if the nominal ε at this δ does not follow from a Gaussian budget.
     """
-    against = list(dict.fromkeys(reasons))
-    if ledger.budget is None and not against:
-        against.append(NO_PRIVACY)
+    all_reasons = list(dict.fromkeys(reasons))
+    if ledger.budget is None and not all_reasons:
+        all_reasons.append(NO_PRIVACY)
     if ledger.budget is not None and not ledger.closed:
-        against.append(NOT_CLOSED)
+        all_reasons.append(NOT_CLOSED)
     standing = _standing(ledger.kind, ledger.unit)
     standing += () if ledger.neighbors == ADD_REMOVE else (_public_number(ledger.unit),)
-    extra = [a for a in dict.fromkeys(assumptions) if a not in standing]
+    other_assumptions = [a for a in dict.fromkeys(assumptions) if a not in standing]
     epsilon, true_epsilon = _epsilons(ledger, nominal_epsilon, delta)
     return Certificate(
-        certified=not against,
+        certified=not all_reasons,
         epsilon=epsilon,
         neighbors=ledger.neighbors,
         mechanism=mechanism,
-        true_epsilon=math.inf if against else true_epsilon,
-        assumptions=standing + tuple(extra),
-        reasons=tuple(against),
+        true_epsilon=math.inf if all_reasons else true_epsilon,
+        assumptions=standing + tuple(other_assumptions),
+        reasons=tuple(all_reasons),
         delta=delta,
         kind=ledger.kind,
-        mu_squared=ledger.loss.mu_squared if ledger.kind == GAUSSIAN and not against else None,
+        mu_squared=ledger.loss.mu_squared if ledger.kind == GAUSSIAN and not all_reasons else None,
         unit=ledger.unit,
-        steps=() if against else steps_of(ledger),
+        steps=() if all_reasons else steps_of(ledger),
     )
 
 

@@ -79,5 +79,5 @@ def _randomized_response(epsilon: float) -> dict[str, Any]:
     With probability `noise_parameter`, the mechanism draws one of the two answers uniformly. Otherwise it gives the
     true answer.
     """
-    redrawn = 2 / (1 + math.exp(min(epsilon, 700.0)))
-    return _event("RandomizedResponseDpEvent", noise_parameter=redrawn, num_buckets=2)
+    redraw_probability = 2 / (1 + math.exp(min(epsilon, 700.0)))
+    return _event("RandomizedResponseDpEvent", noise_parameter=redraw_probability, num_buckets=2)

@@ -19,8 +19,8 @@ Nothing overflows int64:
   < 2**32.
 - In sigma = num/den, num and den are below 2**32, so 2 num k + den < 2**59.
 - `_round` shifts `width` by 16 bits only while it is below 2 num < 2**33, so `width` ends below 2**49. Before a shift,
-  `rest` is below `width`, so also below 2**33. So `rest` shifted by 16 bits, plus 2 num times a digit, is below 2**50.
-  A `gap` below 2 num, shifted by 16 bits, is below 2**49.
+  `remainder` is below `width`, so also below 2**33. So `remainder` shifted by 16 bits, plus 2 num times a digit, is
+  below 2**50. A `gap` below 2 num, shifted by 16 bits, is below 2**49.
 - The noise is at most sigma (k+1) + 1 < 2**58, values are below 2**62, and their sum is below 2**63.
 """
 
@@ -95,12 +95,12 @@ def _round(tape, at, k, num, den, x, n):
     """Return floor(num/den (k + x) + 1/2) for a uniform x with n known digits; draw more digits until it is certain.
 
     Let x' in [0, 1) be the number with those digits of x that the function has not read yet. At each step, num/den (k +
-    x) + 1/2 equals z + (rest + 2 num x') / width. Let gap = width - rest. Once 2 num <= width, the result is z + 1 if
-    x' is at least gap / (2 num), and otherwise z.
+    x) + 1/2 equals z + (remainder + 2 num x') / width. Let gap = width - remainder. Once 2 num <= width, the result is
+    z + 1 if x' is at least gap / (2 num), and otherwise z.
     """
     slope, width = 2 * num, 2 * den
     z = (slope * k + den) // width
-    rest = slope * k + den - z * width
+    remainder = slope * k + den - z * width
     i = 0
     while slope > width and at < tape.size:
         if i < n:
@@ -109,11 +109,11 @@ def _round(tape, at, k, num, den, x, n):
             digit = _L(tape[at])
             at += 1
         width = width << _BITS
-        rest = (rest << _BITS) + slope * digit
-        z += rest // width
-        rest = rest % width
+        remainder = (remainder << _BITS) + slope * digit
+        z += remainder // width
+        remainder = remainder % width
         i += 1
-    gap = width - rest
+    gap = width - remainder
     while 0 < gap < slope and at < tape.size:
         if i < n:
             digit = _L(x[i])

@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
-GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / (golden ratio); each state is the previous state plus this
+# 2**64 / (golden ratio). Each state of the stream is the previous state plus this number.
+GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2: Final = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)

@@ -259,16 +259,16 @@ class Ledger:
             raise BudgetError(
                 f"This ledger adds up losses of kind {self.kind!r}, but {what} costs {cost}, of another kind."
             )
-        most = positive_fraction(sensitivity, "sensitivity")
-        entry = LedgerEntry(what, mechanism, most, cost, int(times), composition, self._rows, part)
+        exact_sensitivity = positive_fraction(sensitivity, "sensitivity")
+        entry = LedgerEntry(what, mechanism, exact_sensitivity, cost, int(times), composition, self._rows, part)
         total = _total((*self._entries, entry), self.kind)
         if self._budget is not None:
             if entry.loss is None:
                 raise BudgetError(f"{mechanism} has no privacy guarantee, so it cannot draw on a budget.")
             if total > self._budget:
-                left, unit = self._budget.amount - self.loss.amount, "" if self.kind == PURE else " of μ²"
+                remainder, unit = self._budget.amount - self.loss.amount, "" if self.kind == PURE else " of μ²"
                 raise BudgetError(
-                    f"{what} would cost {entry.loss.amount}{unit}, but only {left} of the budget of "
+                    f"{what} would cost {entry.loss.amount}{unit}, but only {remainder} of the budget of "
                     f"{self._budget.amount}{unit} is left."
                 )
         if not all(_is_short(loss) for loss in (cost, entry.loss, total) if loss is not None):
@@ -330,8 +330,8 @@ class Ledger:
             if isinstance(e["times"], bool) or not isinstance(e["times"], int):
                 raise ValueError("how often an entry was asked is not a whole number")
             sensitivity, each = written_fraction(e["sensitivity"]) or 0, _written_loss(e, *_EACH)
-            how = e["times"], e["composition"]
-            ledger.charge(e["what"], e["mechanism"], sensitivity, each, *how, part=e.get("part", ""))
+            application = e["times"], e["composition"]
+            ledger.charge(e["what"], e["mechanism"], sensitivity, each, *application, part=e.get("part", ""))
         if data["closed"]:
             ledger.close()
         spent = ledger.loss.amount
@@ -374,8 +374,8 @@ class Ledger:
             lines.append("No budget: this forest has no privacy guarantee.")
         else:
             state = "closed" if self._closed else "open"
-            of = "" if self.kind == PURE else "μ² = "
-            lines.append(f"Spent {of}{self.loss.amount} of {self._budget.amount} ({self._neighbors}, {state}).")
+            prefix = "" if self.kind == PURE else "μ² = "
+            lines.append(f"Spent {prefix}{self.loss.amount} of {self._budget.amount} ({self._neighbors}, {state}).")
             noun = unit_noun(self._unit)
             if self._unit is not None:
                 lines.append(f"The unit of privacy is {unit_words(self._unit)}.")

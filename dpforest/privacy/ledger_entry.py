@@ -91,7 +91,7 @@ class QueryBudget:
 
     def __init__(self, each: PrivacyLoss | Fraction, uses: int) -> None:
         self.each = each if isinstance(each, PrivacyLoss) else PrivacyLoss.pure(each)
-        self._left = uses
+        self._n_unused = uses
         self._lock = threading.Lock()  # trees may grow in several threads
 
     @property
@@ -102,9 +102,9 @@ class QueryBudget:
     def use(self) -> PrivacyLoss:
         """Count one answer as used, and return its cost `each`. Raises BudgetError if no answer is left."""
         with self._lock:
-            if self._left < 1:
+            if self._n_unused < 1:
                 raise BudgetError(
                     "All queries that were paid for are answered; charge the ledger before the next query."
                 )
-            self._left -= 1
+            self._n_unused -= 1
         return self.each

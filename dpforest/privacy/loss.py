@@ -72,12 +72,12 @@ class PrivacyLoss:
     @classmethod
     def pure(cls, epsilon: float | str | Rational) -> "PrivacyLoss":
         """Build the loss of ε-differential privacy. A float stands for its shortest decimal."""
-        return cls(PURE, _from_zero(epsilon, "epsilon"))
+        return cls(PURE, _nonnegative_fraction(epsilon, "epsilon"))
 
     @classmethod
     def gaussian(cls, mu_squared: float | str | Rational) -> "PrivacyLoss":
         """Build the loss of μ-Gaussian differential privacy from μ². A float stands for its shortest decimal."""
-        return cls(GAUSSIAN, _from_zero(mu_squared, "mu_squared"))
+        return cls(GAUSSIAN, _nonnegative_fraction(mu_squared, "mu_squared"))
 
     @property
     def pure_epsilon(self) -> Fraction:
@@ -113,12 +113,12 @@ class PrivacyLoss:
 
     def __add__(self, other: "PrivacyLoss") -> "PrivacyLoss":
         """Compose two queries of the same rows; the second query may depend on the answer to the first."""
-        self._same_kind(other)
+        self._check_same_kind(other)
         return PrivacyLoss(self.kind, self.amount + other.amount)
 
     def __mul__(self, times: int) -> "PrivacyLoss":
         """Compose `times` queries of the same rows, each of this loss."""
-        return PrivacyLoss(self.kind, self.amount * _whole(times))
+        return PrivacyLoss(self.kind, self.amount * _whole_number(times))
 
     __rmul__ = __mul__
 
@@ -128,11 +128,11 @@ class PrivacyLoss:
         A pure loss ε becomes kε, and a Gaussian loss μ becomes kμ, so μ² becomes k² μ² (Dong, Roth and Su, Theorem
         2.14). With k = 2, the cost of one row added or removed becomes the cost of one row replaced.
         """
-        return PrivacyLoss(self.kind, self.amount * _whole(rows) ** (1 if self.kind == PURE else 2))
+        return PrivacyLoss(self.kind, self.amount * _whole_number(rows) ** (1 if self.kind == PURE else 2))
 
     def part(self, share: Fraction, rows: int = 1) -> "PrivacyLoss":
         """Return the largest loss of one single-row change if `rows` changes together may cost `share` of this loss."""
-        return PrivacyLoss(self.kind, self.amount * share / _whole(rows) ** (1 if self.kind == PURE else 2))
+        return PrivacyLoss(self.kind, self.amount * share / _whole_number(rows) ** (1 if self.kind == PURE else 2))
 
     def replace_one(self) -> "PrivacyLoss":
         """Convert a loss under add-remove to replace-one: a replacement is one removal and one addition."""
@@ -155,11 +155,11 @@ class PrivacyLoss:
         return largest
 
     def __le__(self, other: "PrivacyLoss") -> bool:
-        self._same_kind(other)
+        self._check_same_kind(other)
         return self.amount <= other.amount
 
     def __lt__(self, other: "PrivacyLoss") -> bool:
-        self._same_kind(other)
+        self._check_same_kind(other)
         return self.amount < other.amount
 
     def __ge__(self, other: "PrivacyLoss") -> bool:
@@ -168,7 +168,8 @@ class PrivacyLoss:
     def __gt__(self, other: "PrivacyLoss") -> bool:
         return other < self
 
-    def _same_kind(self, other: "PrivacyLoss") -> None:
+    def _check_same_kind(self, other: "PrivacyLoss") -> None:
+        """Raise an error unless `other` is a loss of the same kind."""
         if not isinstance(other, PrivacyLoss):
             raise TypeError(f"only a loss can be added to a loss or compared with it, not {other!r}")
         if self.kind != other.kind:
@@ -196,7 +197,7 @@ class PrivacyLoss:
         return delta
 
     def holds(self, epsilon: float | str | Rational, delta: float | str | Rational) -> bool:
-        """Return whether (ε, δ) is proved.
+        """Return whether this loss is proved to be (ε, δ)-private.
 
         A float may mean its binary value or its shortest decimal, so (ε, δ) must be proved for both values.
         """
@@ -261,14 +262,14 @@ def mu_for(epsilon: float | str | Rational, delta: float | str | Rational) -> Pr
 
 @lru_cache(1024)
 def _mu_for(epsilon: Fraction, target: Fraction) -> PrivacyLoss:
-    private = lambda mu_squared: Fraction(hockey_stick(mu_squared, epsilon).high) <= target
-    return PrivacyLoss.gaussian(_last(private, rising=False))
+    is_private = lambda mu_squared: Fraction(hockey_stick(mu_squared, epsilon).high) <= target
+    return PrivacyLoss.gaussian(_boundary(is_private, rising=False))
 
 
 @lru_cache(1024)
 def _epsilon(loss: PrivacyLoss, target: Fraction) -> Fraction:
-    private = lambda epsilon: Fraction(_delta(loss, epsilon)) <= target
-    return Fraction(0) if private(Fraction(0)) else _last(private, rising=True)
+    is_private = lambda epsilon: Fraction(_delta(loss, epsilon)) <= target
+    return Fraction(0) if is_private(Fraction(0)) else _boundary(is_private, rising=True)
 
 
 @lru_cache(1024)
@@ -277,40 +278,40 @@ def _delta(loss: PrivacyLoss, epsilon: Fraction) -> Decimal:
     return law(loss.amount, epsilon).high
 
 
-def _last(private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
-    """Return the number of 12 digits at which `private` changes, on the side where `private` holds.
+def _boundary(is_private: Callable[[Fraction], bool], *, rising: bool) -> Fraction:
+    """Return the number of 12 digits at which `is_private` changes, on the side where `is_private` is True.
 
-    If `rising`, `private` holds for all large numbers, and the result is the least number for which it holds.
-    Otherwise, `private` holds for all small numbers, and the result is the largest such number. The result is at least
-    10^-39. The search evaluates `private` at the result, so it does not rely on rounding.
+    If `rising`, `is_private` is True for all large numbers, and the result is the least of them. Otherwise,
+    `is_private` is True for all small numbers, and the result is the largest of them. The result is at least 10^-39.
+    The search evaluates `is_private` at the result, so it does not rely on rounding.
     """
     power = 0
-    while power > _LEAST and private(Fraction(10) ** power) is rising:  # stop at the power where the answer changes
+    while power > _LEAST and is_private(Fraction(10) ** power) is rising:  # stop at the power where the answer changes
         power -= 1
     if power == _LEAST:
         if not rising:
             raise ValueError("no μ² from 10^-39 is private enough.")
         return Fraction(10) ** (power + 1)
-    while private(Fraction(10) ** (power + 1)) is not rising:
+    while is_private(Fraction(10) ** (power + 1)) is not rising:
         power += 1
     grid = Fraction(10) ** (power + 1 - _DIGITS)
     low, high = 10 ** (_DIGITS - 1), 10**_DIGITS
     while high - low > 1:
         middle = (low + high) // 2
-        if private(middle * grid) is rising:
+        if is_private(middle * grid) is rising:
             high = middle
         else:
             low = middle
     return (high if rising else low) * grid
 
 
-def _from_zero(x: float | str | Rational, name: str) -> Fraction:
+def _nonnegative_fraction(x: float | str | Rational, name: str) -> Fraction:
     if isinstance(x, int | float | Fraction) and not isinstance(x, bool) and x == 0:
         return Fraction(0)
     return positive_fraction(x, name)
 
 
-def _whole(number: int) -> int:
+def _whole_number(number: int) -> int:
     if int(number) != number or number < 0:
         raise ValueError(f"a loss is multiplied by a whole number of at least 0, not by {number!r}.")
     return int(number)
@@ -318,5 +319,5 @@ def _whole(number: int) -> int:
 
 def _readings(x: float | str | Rational, name: str) -> tuple[Fraction, ...]:
     """Return the exact values that a number may mean: for a float, its shortest decimal and its binary value."""
-    exact = _from_zero(x, name)
+    exact = _nonnegative_fraction(x, name)
     return (exact, Fraction(x)) if isinstance(x, float) else (exact,)

@@ -143,17 +143,18 @@ def privacy_loss(
         return np.full(len(gap), float(rate) * rows_changed(neighbors))
     counts = np.zeros((len(gap), n_classes), np.int64)
     counts[:, 0], counts[:, 1] = _FAR + gap, _FAR
-    more, swapped = counts.copy(), counts.copy()
-    more[:, 0] += 1
+    added, swapped = counts.copy(), counts.copy()
+    added[:, 0] += 1
     swapped[:, 0] += 1
     swapped[:, 1] -= 1
-    loss = _worst(mechanism, counts, more, rate)
+    loss = _largest_loss(mechanism, counts, added, rate)
     if rows_changed(neighbors) == 1:
         return loss
-    return np.maximum(_worst(mechanism, counts, swapped, rate), 2 * loss)
+    return np.maximum(_largest_loss(mechanism, counts, swapped, rate), 2 * loss)
 
 
-def _worst(mechanism: str, before: np.ndarray, after: np.ndarray, rate: float) -> np.ndarray:
+def _largest_loss(mechanism: str, before: np.ndarray, after: np.ndarray, rate: float) -> np.ndarray:
+    """Return the largest |ln P - ln Q| over all labels, for the laws P and Q of a leaf before and after a change."""
     with np.errstate(invalid="ignore"):
         ratio = np.abs(laws.log_pmf(mechanism, before, rate) - laws.log_pmf(mechanism, after, rate)).max(axis=1)
     return np.where(np.isnan(ratio), np.inf, ratio)

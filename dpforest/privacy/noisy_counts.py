@@ -66,7 +66,7 @@ def noisy_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "clamp") 
     """
     counts = np.ascontiguousarray(np.atleast_2d(counts), np.int64)
     n, k = counts.shape
-    _check(negative)
+    _check_negative_rule(negative)
     if k == 2:
         return _two_classes(counts, 1.0 / scale, negative)
     out = np.zeros((n, k))
@@ -90,7 +90,7 @@ def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "cla
     with an error of about 1e-10.
     """
     counts = np.ascontiguousarray(np.atleast_2d(counts), float)
-    _check(negative)
+    _check_negative_rule(negative)
     if counts.shape[1] != 2:
         out = np.zeros_like(counts)
         _integrate_over_winner(counts / scale, negative == "paper", _NODES, _WEIGHTS, out)
@@ -103,7 +103,7 @@ def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "cla
     return np.stack([np.where(first, 1 - wrong, wrong), np.where(first, wrong, 1 - wrong)], axis=1)
 
 
-def thrown_away(counts: np.ndarray, scale: float) -> np.ndarray:
+def discard_probability(counts: np.ndarray, scale: float) -> np.ndarray:
     """Return the probability that the rule "paper" discards the noisy counts of a leaf, float array (n_leaves,).
 
     The counts have discrete Laplace noise of this scale.
@@ -115,12 +115,13 @@ def thrown_away(counts: np.ndarray, scale: float) -> np.ndarray:
     return any_negative + discrete_laplace_pmf(counts, scale).prod(axis=1)
 
 
-def _check(negative: str) -> None:
+def _check_negative_rule(negative: str) -> None:
     if negative not in NEGATIVE_RULES:
         raise ValueError(f"negative must be one of {NEGATIVE_RULES}, not {negative!r}.")
 
 
 def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
+    """Return the result of `noisy_argmax_pmf` for two classes, by its closed form."""
     u, v = counts[:, 0].astype(float), counts[:, 1].astype(float)
     q = np.exp(-rate)
     one_less_q = -np.expm1(-rate)
@@ -137,7 +138,7 @@ def _two_classes(counts: np.ndarray, rate: float, negative: str) -> np.ndarray:
     if negative == "clamp":
         half = power(u + v) * one_less_q / (2 * (1 + q) ** 3)
         return np.stack([first - half, second + half], axis=1)
-    half = thrown_away(counts, 1 / rate) / 2
+    half = discard_probability(counts, 1 / rate) / 2
     both_zero = one_less_q**2 / (1 + q) ** 2 * power(u + v)
     second = second - power(u + 1) / (1 + q) + power(u + v + 2) / (1 + q) ** 3
     first = first - power(v + 1) / (1 + q) + power(u + v + 3) / (1 + q) ** 3 - both_zero

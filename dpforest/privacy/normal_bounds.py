@@ -113,6 +113,7 @@ def mills_ratio(t: Bounds) -> Bounds:
 
 
 def _mills_ratio_at(point: Decimal) -> Bounds:
+    """Return bounds of Mills' ratio at one number, which is at least 0."""
     t = Bounds(point, point)
     if point >= _FRACTION_FROM:
         # For n = _FRACTION_TERMS, the term after the n-th plus sign is n / (t + ...). It lies between 0 and n / t,

@@ -83,15 +83,15 @@ def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, .
         partition=choices.partition,
         n_trees=choices.n_trees,
     )
-    why = [_MECHANISMS[choices.mechanism]] if choices.mechanism in _MECHANISMS else []
+    sentences = [_MECHANISMS[choices.mechanism]] if choices.mechanism in _MECHANISMS else []
     if choices.partition == "blocks":
-        why.append(
+        sentences.append(
             "The rows are shuffled and dealt out in equal blocks, one a tree: one row more or less changes the size "
             f"of every block, which costs up to {choices.n_trees} times as much as in one tree."
             if choices.neighbors == ADD_REMOVE and choices.n_trees > 1
             else "The rows are shuffled and dealt out in equal blocks and the rest is dropped: for reproduction only."
         )
-    return (*why, *ideal_loss(loss, epsilon), REPRODUCTION)
+    return (*sentences, *ideal_loss(loss, epsilon), REPRODUCTION)
 
 
 def ideal_loss(loss: float | Fraction, epsilon: Fraction) -> tuple[str, ...]:
@@ -131,32 +131,32 @@ class BoostChoices(Protocol):
 
 def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
     """Return the gaps in Nock and Henecka's privacy proof that affect a forest, numbered as in docs/PAPERS.md."""
-    out = []
+    sentences = []
     exact_beta, exact_alpha = choices.beta == "published", choices.alpha in ("noisy", "carried", "published")
     if exact_beta:
-        out.append(
+        sentences.append(
             "G1: the coefficient β of each tree is computed from the private rows and published without noise, so "
             "there is no finite ε: even at ε near 0 the forest learns."
         )
     if exact_alpha:
-        out.append(
+        sentences.append(
             "G2: objective calibration sets α to the exact training error of the tree so far, which decides how "
             "splits are drawn: up to one exact statistic for each split."
         )
     if exact_beta:
-        out.append(
+        sentences.append(
             "G3: as β is exact, one row changes the weights of all rows, but the sensitivity of a split is computed "
             "as if it changed only its own weight."
         )
     if choices.largest_link > choices.max_leaf:
-        out.append(
+        sentences.append(
             f"G4: leaves get noise for the range from {-choices.max_leaf:g} to {choices.max_leaf:g}, to which they are "
             f"clamped only afterwards: before the noise they reach {choices.largest_link:.3g}."
         )
     if choices.neighbors == ADD_REMOVE:
-        out.append("G6: the noise depends on the exact number of rows, which is private under add-remove.")
-    out.append("G8: noise is drawn in floating point, whose last digits can give values away (Mironov 2012).")
-    return (*out, REPRODUCTION)
+        sentences.append("G6: the noise depends on the exact number of rows, which is private under add-remove.")
+    sentences.append("G8: noise is drawn in floating point, whose last digits can give values away (Mironov 2012).")
+    return (*sentences, REPRODUCTION)
 
 
 def tree_reasons(loss: Fraction | None, epsilon: Fraction) -> tuple[str, ...]:
@@ -181,12 +181,12 @@ def multinomial_reasons(nominal: Fraction | float, epsilon: Fraction) -> tuple[s
     `nominal` is the ε that the paper's formula gives for the temperatures of the forest's draws. `epsilon` is the
     requested ε.
     """
-    other = (
+    claim = (
         f"By the paper's own sum, trees × max(depth × (B1 + B2), B3), temperatures that are set by hand claim "
         f"ε = {text_up(nominal)}, not the {text_up(epsilon)} that was asked for.",
     )
     return (
-        *(other if nominal != epsilon else ()),
+        *(claim if nominal != epsilon else ()),
         "The values to split at lie between values of the data, so one row more makes splits possible that were "
         "impossible without it: there is no finite ε.",
         "A branch ends where the exact number of rows is small or their labels agree, so the shape of a tree tells "

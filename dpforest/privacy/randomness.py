@@ -2,8 +2,8 @@
 
 The seed of the trees' structure does not affect the noise. A release takes fresh bytes at every call and keeps none of
 them, so nobody can recompute the noise from a fitted object, a pickle or a forked process. In a demonstration, every
-draw has a key, such as the id of a row. The draw depends only on the seed, on this key, and on the stream (the number
-of the purpose of the draws), not on the order of the draws.
+draw has a key, such as the id of a row. The draw depends only on the seed, on this key, and on the stream (a number
+for the purpose of the draws), not on the order of the draws.
 """
 
 import os

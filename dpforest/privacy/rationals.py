@@ -193,7 +193,7 @@ def text_up(x: float | Rational | None, digits: int = 6) -> str:
     >>> text_up(Fraction(1, 10**9)), text_up(1_234_567, 4)
     ('1e-09', '1.235e+06')
     """
-    return _written(x, digits, ROUND_CEILING)
+    return _decimal_text(x, digits, ROUND_CEILING)
 
 
 def text_down(x: float | Rational | None, digits: int = 6) -> str:
@@ -202,10 +202,11 @@ def text_down(x: float | Rational | None, digits: int = 6) -> str:
     >>> text_down(Fraction(2, 3), 3), text_down(0.3)
     ('0.666', '0.3')
     """
-    return _written(x, digits, ROUND_FLOOR)
+    return _decimal_text(x, digits, ROUND_FLOOR)
 
 
-def _written(x: float | Rational | None, digits: int, rounding: str) -> str:
+def _decimal_text(x: float | Rational | None, digits: int, rounding: str) -> str:
+    """Return a number as text with at most `digits` significant digits; "∞" for None and infinity."""
     if x is None or x == math.inf:
         return "∞"
     exact = Fraction(int(x.numerator), int(x.denominator)) if isinstance(x, Rational) else Fraction(repr(float(x)))

@@ -2,7 +2,7 @@
 
 Every mechanism has a rate κ, the cost of one row added or removed in one tree. Let r be the number of rows that change
 between neighbors: 1 under add-remove and 2 under replace-one. Then κ = ε / r if each row is in one tree, and κ = ε / (r
-n_trees) if every row is in every tree. (`rate_for` states one exception.) One row added or removed changes one count of
+n_trees) if every row is in every tree; `rate_for` states one exception. One row added or removed changes one count of
 one leaf in each of its trees, and costs at most κ per tree (proofs in `laws.py`, `noisy_counts.py` and docs/PAPERS.md).
 A replacement is one removal and one addition.
 
@@ -207,10 +207,10 @@ def label_rate(rate: Fraction, count_unit: int) -> Fraction:
     BudgetError
         If the rate rounds down to 0, because labels would then be drawn uniformly.
     """
-    drawn = round_down(rate / count_unit, LIMIT if count_unit == 1 else samplers.MOST_OF_WEIGHT)
-    if not drawn:
+    drawable_rate = round_down(rate / count_unit, LIMIT if count_unit == 1 else samplers.MOST_OF_WEIGHT)
+    if not drawable_rate:
         raise BudgetError(_TOO_SMALL)
-    return drawn
+    return drawable_rate
 
 
 def noise_scale(rate: Fraction, count_unit: int) -> Fraction:

@@ -162,12 +162,12 @@ def _permute_and_flip_kernel(tape, row, counts, num, den, order, out):
         top = counts[row].max()
         for c in range(k):
             order[c] = c
-        left, end, label = k, at, 0
-        while left > 0 and end < tape.size:
-            i, end = uniform(tape, end, left)
+        n_unvisited, end, label = k, at, 0
+        while n_unvisited > 0 and end < tape.size:
+            i, end = uniform(tape, end, n_unvisited)
             label = order[i]
-            left -= 1
-            order[i] = order[left]
+            n_unvisited -= 1
+            order[i] = order[n_unvisited]
             accepted, end = bernoulli_exp(tape, end, (top - counts[row, label]) * num, den)
             if accepted:
                 break
@@ -226,7 +226,7 @@ def draw_uniform(n: int, n_trees: int, source: SecretSource) -> np.ndarray:
 
 def draw_permute_and_flip(counts: np.ndarray, rate: Fraction, source: SecretSource) -> np.ndarray:
     """Draw one label per row of counts (n_leaves, n_classes) by permute-and-flip; uint8 (n_leaves,)."""
-    counts, num, den = _checked(counts, rate)
+    counts, num, den = _kernel_arguments(counts, rate)
     out, order = np.empty(len(counts), np.uint8), np.empty(counts.shape[1], np.int64)
     run_tape(_permute_and_flip_kernel, len(counts), source, counts, num, den, order, out)
     return out
@@ -237,7 +237,7 @@ def draw_exponential(counts: np.ndarray, rate: Fraction, source: SecretSource, *
 
     The score of a label is its count or, with `top_only`, 1 for a top label and 0 for any other label.
     """
-    counts, num, den = _checked(counts, rate)
+    counts, num, den = _kernel_arguments(counts, rate)
     out = np.empty(len(counts), np.uint8)
     run_tape(_exponential_kernel, len(counts), source, counts, num, den, 1 if top_only else MAX_WEIGHT, out)
     return out
@@ -245,13 +245,13 @@ def draw_exponential(counts: np.ndarray, rate: Fraction, source: SecretSource, *
 
 def draw_noisy_counts(counts: np.ndarray, scale: Fraction, source: SecretSource) -> np.ndarray:
     """Add independent discrete Laplace noise of this scale to counts, which may be negative; int64, same shape."""
-    counts, num, den = _checked(counts, scale, least=1 - _MAX_NOISY, most=_MAX_NOISY)
+    counts, num, den = _kernel_arguments(counts, scale, least=1 - _MAX_NOISY, most=_MAX_NOISY)
     out = np.empty(counts.size, np.int64)
     run_tape(_discrete_laplace_kernel, counts.size, source, counts.reshape(counts.size), num, den, out)
     return out.reshape(counts.shape)
 
 
-def _checked(
+def _kernel_arguments(
     counts: np.ndarray, ratio: Fraction, *, least: int = 0, most: int | None = None
 ) -> tuple[np.ndarray, int, int]:
     """Check that a kernel cannot overflow, and return counts, numerator and denominator for the kernel.

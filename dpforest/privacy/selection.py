@@ -6,9 +6,9 @@ has the weight exp(rate * score_c), where rate = epsilon_each / sensitivity, and
 by the sum of all weights. Each weight, and so the sum of all weights, changes by a factor between exp(rate * a) and
 exp(rate * (a + sensitivity)). So a probability changes by a factor of at most exp(epsilon_each).
 
-The general bound of the exponential mechanism assumes that a score changes by at most Δ in either direction, and is 2 *
-rate * Δ. If one more row can only lower scores, the interval has the width Δ, so a choice costs half of the general
-bound (docs/PRIVACY.md).
+The general bound of the exponential mechanism is 2 * rate * Δ, if a score changes by at most Δ in either direction. If
+one more row can only lower scores, the interval has the width Δ, so a choice costs half of the general bound
+(docs/PRIVACY.md).
 
 The candidates of a node are public: all tests except those whose outcome follows from the released tests on the path to
 this node.
@@ -153,13 +153,13 @@ def _inverse(scores, allowed, rate, state, out):
                 power = np.exp(rate * (last - best))
             weight[c] = power if allowed[node, c] else 0.0
             total += weight[c]
-        left = np.float64(word_at(state, _U(node)) >> _S11) * _UNIT * total
+        remainder = np.float64(word_at(state, _U(node)) >> _S11) * _UNIT * total
         chosen = -1
         for c in range(n_candidates):
             if weight[c] > 0.0:
                 chosen = c
-                left -= weight[c]
-                if left < 0.0:
+                remainder -= weight[c]
+                if remainder < 0.0:
                     break
         out[node] = chosen
 
@@ -185,16 +185,16 @@ def _choose_kernel(tape, row, scores, allowed, num, den, candidates, out):
     at = 0
     n, k = scores.shape
     while row < n:
-        size, best = 0, scores[row, 0]
+        n_allowed, best = 0, scores[row, 0]
         for c in range(k):
             if allowed[row, c]:
-                candidates[size] = c
-                if size == 0 or scores[row, c] > best:
+                candidates[n_allowed] = c
+                if n_allowed == 0 or scores[row, c] > best:
                     best = scores[row, c]
-                size += 1
+                n_allowed += 1
         end, chosen = at, candidates[0]
         while end < tape.size:
-            i, end = uniform(tape, end, size)
+            i, end = uniform(tape, end, n_allowed)
             chosen = candidates[i]
             accepted, end = bernoulli_exp(tape, end, (best - scores[row, chosen]) * num, den)
             if accepted:

@@ -116,6 +116,7 @@ def exponent(mode, rate, gap):
 
 @njit(nogil=True, cache=True)
 def _two_classes(counts, mode, rate, state, keys, out):
+    """Write a label of each leaf with two classes to `out`. `mode` is a value of `_MODES`."""
     for leaf in range(counts.shape[0]):
         lead = counts[leaf, 1] - counts[leaf, 0]
         top, gap = (1, lead) if lead > 0 else (0, -lead)
@@ -132,37 +133,40 @@ def _two_classes(counts, mode, rate, state, keys, out):
 
 @njit(nogil=True, cache=True)
 def _many_classes(counts, mode, rate, state, keys, out):
+    """Write a label of each leaf to `out`, for any number of classes. `mode` is a value of `_MODES`."""
     n, k = counts.shape
     for leaf in range(n):
         word = word_at(state, keys[leaf])
-        first = counts[leaf].max()
-        if first == 0:  # every mechanism is uniform on an empty leaf
+        top_count = counts[leaf].max()
+        if top_count == 0:  # every mechanism is uniform on an empty leaf
             out[leaf] = ((word & _LOW) * _U(k)) >> _S32
-        elif mode <= 1:  # exponential noise yields permute-and-flip; Gumbel noise, the exponential mechanism
+        elif mode <= 1:
+            # The label has the largest count with noise. With exponential noise, this is permute-and-flip. With Gumbel
+            # noise, it is the exponential mechanism.
             best, label = -np.inf, 0
             for c in range(k):
                 noise = -np.log(_unit(word_at(word, _U(c))))
                 if mode == 1:
                     noise = -np.log(noise)
-                if rate * (counts[leaf, c] - first) + noise > best:
-                    best, label = rate * (counts[leaf, c] - first) + noise, c
+                if rate * (counts[leaf, c] - top_count) + noise > best:
+                    best, label = rate * (counts[leaf, c] - top_count) + noise, c
             out[leaf] = label
         else:
-            tied, second = 0, -1
+            tied, second_count = 0, -1
             for c in range(k):
-                if counts[leaf, c] == first:
+                if counts[leaf, c] == top_count:
                     tied += 1
-                elif counts[leaf, c] > second:
-                    second = counts[leaf, c]
-            gap = first - second if tied == 1 else 0
-            other = (k - tied) * np.exp(-exponent(mode, rate, gap))
-            among_top = _unit(word) * (tied + other) < tied
+                elif counts[leaf, c] > second_count:
+                    second_count = counts[leaf, c]
+            gap = top_count - second_count if tied == 1 else 0
+            other_weight = (k - tied) * np.exp(-exponent(mode, rate, gap))
+            among_top = _unit(word) * (tied + other_weight) < tied
             pick = ((word_at(word, _U(0)) & _LOW) * _U(tied if among_top else k - tied)) >> _S32
-            label, seen = 0, -1
+            label, index = 0, -1
             for c in range(k):
-                if (counts[leaf, c] == first) == among_top:
-                    seen += 1
-                    if seen == np.int64(pick):
+                if (counts[leaf, c] == top_count) == among_top:
+                    index += 1
+                    if index == np.int64(pick):
                         label = c
             out[leaf] = label
 

@@ -35,7 +35,7 @@ Steps = tuple[tuple[Fraction, int], ...]  # pairs (κ, times)
 
 _MARGIN: Final = 1e-11  # relative margin, far above the errors of floats
 _MOST_SUMS: Final = 4_096  # largest number of possible sums of losses without a grid
-_LARGE: Final = 1_000  # if the ε of all steps add up to at least this number, they count as one step
+_LARGE: Final = 1_000  # if the sum of ε over all steps is at least this number, all steps count as one
 _STEEPEST: Final = 700.0  # largest ε of a bound e^ε a + δ; floats overflow at e^710
 _MOST_KINKS: Final = 400  # largest number of kinks of a curve that a drawing shows
 
@@ -67,9 +67,9 @@ def steps_of(ledger: Ledger) -> Steps:
         else:
             times[step] += n
     if parts:
-        trees = math.gcd(*(n for steps in parts.values() for _, n in steps))
-        dearest = max(sum((step * n for step, n in steps), Fraction(0)) for steps in parts.values())
-        times[dearest / trees] += trees
+        n_trees = math.gcd(*(n for steps in parts.values() for _, n in steps))
+        largest = max(sum((step * n for step, n in steps), Fraction(0)) for steps in parts.values())
+        times[largest / n_trees] += n_trees
     return tuple(times.items())
 
 
@@ -127,8 +127,8 @@ class TradeoffCurve:
             return 0.0
         loss, _, p = _law(self.steps, self.changes)
         excess = float(epsilon) - loss - _MARGIN / 10 * loss[0]
-        beyond = _gaussian_delta(excess, self.gaussian) if self.mu_squared else -np.expm1(np.minimum(excess, 0.0))
-        return min(float(p @ beyond) * (1 + _MARGIN), 1.0)
+        deltas = _gaussian_delta(excess, self.gaussian) if self.mu_squared else -np.expm1(np.minimum(excess, 0.0))
+        return min(float(p @ deltas) * (1 + _MARGIN), 1.0)
 
     def epsilon(self, delta: float | Fraction) -> float:
         """Return the least ε with `self.delta(ε)` ≤ δ for this δ, rounded up.
@@ -218,14 +218,14 @@ def _law(steps: Steps, changes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     loss: np.ndarray = np.zeros(1)
     q, p = np.ones(1), np.ones(1)
     if math.prod(len(law) for _, law in laws) <= _MOST_SUMS:
-        for more, law in laws:
-            loss = np.add.outer(loss, more).ravel()
+        for losses, law in laws:
+            loss = np.add.outer(loss, losses).ravel()
             q, p = np.outer(q, law).ravel(), np.outer(p, law[::-1]).ravel()
     else:
-        gap = 2 * sum(float(more[-1]) for more, _ in laws) / _MOST_SUMS
-        for more, law in laws:
-            under, over = _on_a_grid(more, law, gap)
-            q, p = np.convolve(q, under), np.convolve(p, over)
+        gap = 2 * sum(float(losses[-1]) for losses, _ in laws) / _MOST_SUMS
+        for losses, law in laws:
+            first_law, second_law = _on_a_grid(losses, law, gap)
+            q, p = np.convolve(q, first_law), np.convolve(p, second_law)
         loss = gap * (np.arange(len(q)) - len(q) // 2)
     order = np.argsort(-loss, kind="stable")
     return loss[order], q[order], p[order]
@@ -239,16 +239,20 @@ def _repeated(step: float, times: int, changes: int) -> tuple[np.ndarray, np.nda
     if times * changes > _MOST_SUMS:  # k changes with loss κ each are no easier to test than one change with loss kκ
         step, changes = step * changes, 1
     down = math.exp(-step)
-    rare = down / (1 + down)
+    rare_probability = down / (1 + down)
     if changes == 1:
         wins = np.arange(times + 1)
-        return step * (2 * wins - times), binom.pmf(wins, times, rare)
+        return step * (2 * wins - times), binom.pmf(wins, times, rare_probability)
     # The curve for one change, applied k times, is the curve of a law with the losses -kκ, (2-k)κ, ..., kκ.
-    one = np.r_[1 - rare, rare * (1 - down) * down ** np.arange(changes - 1), rare * down ** (changes - 1)]
-    law, rest = np.ones(1), times
-    while rest:
-        law = np.convolve(law, one) if rest % 2 else law
-        one, rest = np.convolve(one, one) if rest > 1 else one, rest // 2
+    one_step = np.r_[
+        1 - rare_probability,
+        rare_probability * (1 - down) * down ** np.arange(changes - 1),
+        rare_probability * down ** (changes - 1),
+    ]
+    law, remaining = np.ones(1), times
+    while remaining:
+        law = np.convolve(law, one_step) if remaining % 2 else law
+        one_step, remaining = np.convolve(one_step, one_step) if remaining > 1 else one_step, remaining // 2
     return step * (2 * np.arange(times * changes + 1) - times * changes), law
 
 
@@ -262,9 +266,11 @@ def _on_a_grid(loss: np.ndarray, law: np.ndarray, gap: float) -> tuple[np.ndarra
     above = np.clip(loss - gap * below, 0.0, gap)
     near, far = np.expm1(gap - above) / math.expm1(gap), np.expm1(above) / math.expm1(gap)
     masses = (law * np.exp(above) * near, law * far), (law[::-1] * near, law[::-1] * np.exp(gap - above) * far)
-    place, n = below + half, 2 * half + 1
-    under, over = (np.bincount(place, down, n) + np.bincount(place + 1, up, n) for down, up in masses)
-    return under, over
+    grid_index, n = below + half, 2 * half + 1
+    first_law, second_law = (
+        np.bincount(grid_index, lower, n) + np.bincount(grid_index + 1, upper, n) for lower, upper in masses
+    )
+    return first_law, second_law
 
 
 def _gaussian_delta(epsilon: np.ndarray, loss: PrivacyLoss) -> np.ndarray:

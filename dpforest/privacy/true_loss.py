@@ -97,8 +97,8 @@ def true_loss(
     if mechanism in (*CERTIFIED, NOISY_COUNTS, CONTINUOUS):
         added, replaced = rate, 2 * rate
     elif mechanism == "smooth-sensitivity-clamped":
-        added = max(_worst(c) for c in _changes(float(rate), n_classes, clamped=True, replaced=False))
-        replaced = max(_worst(c) for c in _changes(float(rate), n_classes, clamped=True, replaced=True))
+        added = max(_largest_loss(c) for c in _changes(float(rate), n_classes, clamped=True, replaced=False))
+        replaced = max(_largest_loss(c) for c in _changes(float(rate), n_classes, clamped=True, replaced=True))
         if not one_leaf:
             replaced = max(replaced, 2 * added)
     else:
@@ -166,7 +166,7 @@ def first_violation(epsilon: float, n_classes: int = 2) -> int:
     """
     changes = _changes(epsilon, n_classes, clamped=False, replaced=False, contenders=2)
     lead, tie = next(changes), next(changes)
-    if _worst(tie) > epsilon:
+    if _largest_loss(tie) > epsilon:
         return 0
     return int(np.argmax(np.max([np.abs(p - q) for _, p, q in lead], axis=0) > epsilon)) + 1
 
@@ -189,45 +189,50 @@ def _changes(
         leads = np.unique(np.r_[np.linspace(1, last, _MOST_LEADS).astype(np.int64), at_cap - 4 : at_cap + 4])
 
     def single(j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return log P of the top label, and of any other label, in leaves with one top label and lead j."""
         a = np.minimum(published_exponent(j, epsilon, clamped=clamped), 1e300)  # finite, to compute differences
         best = -np.log1p((k - 1) * np.exp(-a))
         return best, best - a
 
     def tied(t: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return log P of a top label, and of any other label, in a leaf with t tied top labels."""
         a = published_exponent(np.zeros(1), epsilon, clamped=clamped)
         best = -np.log(t + (k - t) * np.exp(-a))
         return best, best - a
 
     top, other = single(leads)
-    one, one_other = single(np.ones(1))
+    top_1, other_1 = single(np.ones(1))
     most = k if contenders is None else min(k, contenders)
-    outsiders = k >= 3  # the row may also move between the top class and a third class, which looks like an added row
+    outsiders = k >= 3  # a row that moves between the top class and a third class changes the lead as an added row does
     if not replaced or outsiders:
         top_next, other_next = single(leads + 1)
         yield [(1, top, top_next), (k - 1, other, other_next)]
         for t in range(2, most + 1):
-            best, rest = tied(t)
-            yield [(1, best, one), (t - 1, best, one_other), (k - t, rest, one_other)]
+            best, lower = tied(t)
+            yield [(1, best, top_1), (t - 1, best, other_1), (k - t, lower, other_1)]
             if t < most:
-                wider, wider_rest = tied(t + 1)
-                yield [(t, best, wider), (1, rest, wider), (k - t - 1, rest, wider_rest)]
+                best_next, lower_next = tied(t + 1)
+                yield [(t, best, best_next), (1, lower, best_next), (k - t - 1, lower, lower_next)]
     if replaced:
         top_next, other_next = single(leads + 2)
         yield [(1, top, top_next), (k - 1, other, other_next)]
-        yield [(1, one, one_other), (1, one_other, one), (k - 2, one_other, one_other)]
-        best, rest = tied(2)
-        two, two_other = single(np.full(1, 2))
-        yield [(1, best, two), (1, best, two_other), (k - 2, rest, two_other)]
+        yield [(1, top_1, other_1), (1, other_1, top_1), (k - 2, other_1, other_1)]
+        best, lower = tied(2)
+        top_2, other_2 = single(np.full(1, 2))
+        yield [(1, best, top_2), (1, best, other_2), (k - 2, lower, other_2)]
         for t in range(2, min(most, k - 1) + 1):
-            best, rest = tied(t)
-            yield [(1, best, rest), (1, rest, best)]
+            best, lower = tied(t)
+            yield [(1, best, lower), (1, lower, best)]
 
 
-def _worst(change: Change) -> float:
+def _largest_loss(change: Change) -> float:
+    """Return the largest absolute log-ratio of a label's probabilities before and after the change."""
     return max(float(np.abs(p - q).max()) for labels, p, q in change if labels > 0)
 
 
 def _hockey_stick(change: Change, target: float) -> float:
+    """Return the largest δ at ε = `target` over all states in the change, for either order of the two tables."""
+
     def one_way(swap: bool) -> np.ndarray:
         total = np.zeros(1)
         for labels, p, q in change:

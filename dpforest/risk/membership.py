@@ -148,7 +148,7 @@ class Record:
 class RowsInLeaves:
     """Counts of a table's rows in the leaves of one random structure. Attacks on all rows share these counts.
 
-    The attack uses only the releases of the leaves, which cost the share `spec.preparation.left` of ε.
+    The attack uses only the releases of the leaves, which cost the share `spec.preparation.remaining_share` of ε.
     """
 
     spec: ForestSpec

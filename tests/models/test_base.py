@@ -238,7 +238,7 @@ def test_fits_convert_whole_numbers_of_numpy_to_int(kind, mode):
         other = kind(**settings, **{**expected, **converted})
         # The estimator must keep the object that it received, as scikit-learn requires.
         assert all(other.get_params()[name] is value for name, value in converted.items())
-        used = other._checked().get_params()
+        used = other._checked_copy().get_params()
         assert {type(value) for name, value in used.items() if name in expected} == {int}
         assert other.spec(DOMAIN, 100) == spec
         assert other.preview(DOMAIN, 100) == (certificate, ledger)

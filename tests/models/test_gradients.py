@@ -152,9 +152,9 @@ def test_tables_are_the_same_on_every_machine():
     No value is near the middle of two integers, so the last bit of an exponential has no effect.
     """
     assert TABLES.exp.tolist() == exact_table(False)
-    assert TABLES.of_two.tolist() == exact_table(True)
-    assert TABLES.exp[0] == 2**30 and TABLES.of_two[0] == UNIT // 2 and TABLES.of_two[-1] == 0
-    assert np.all(np.diff(TABLES.exp) <= 0) and np.all(np.diff(TABLES.of_two) <= 0)
+    assert TABLES.two_class_sizes.tolist() == exact_table(True)
+    assert TABLES.exp[0] == 2**30 and TABLES.two_class_sizes[0] == UNIT // 2 and TABLES.two_class_sizes[-1] == 0
+    assert np.all(np.diff(TABLES.exp) <= 0) and np.all(np.diff(TABLES.two_class_sizes) <= 0)
 
 
 @pytest.mark.parametrize("label", [0, 1])

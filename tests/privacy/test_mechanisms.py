@@ -15,9 +15,9 @@ from dpforest.privacy.laws import CERTIFIED, log_pmf
 from dpforest.privacy.noisy_counts import (
     NEGATIVE_RULES,
     continuous_argmax_pmf,
+    discard_probability,
     discrete_laplace_pmf,
     noisy_argmax_pmf,
-    thrown_away,
 )
 
 EPSILONS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -176,8 +176,8 @@ def test_many_classes_and_wide_noise_sum_to_one_and_depend_on_order_through_ties
 
 
 def test_the_probability_of_a_discarded_leaf_matches_values_by_hand():
-    assert thrown_away([(0, 0)], 1 / math.log(2))[0] == pytest.approx(1 - 4 / 9 + 1 / 9)
-    assert thrown_away([(500, 0)], 1.0)[0] == pytest.approx(math.exp(-1) / (1 + math.exp(-1)))
+    assert discard_probability([(0, 0)], 1 / math.log(2))[0] == pytest.approx(1 - 4 / 9 + 1 / 9)
+    assert discard_probability([(500, 0)], 1.0)[0] == pytest.approx(math.exp(-1) / (1 + math.exp(-1)))
 
 
 def test_continuous_laplace_noise_matches_golden_values():

@@ -269,7 +269,7 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
             "*Why it reaches the limit:* the attacker knows the record's leaves, and their noisy counts give away all "
             "that ε allows. A real attacker would not know so much."
         )
-    asked = 1 - float(record.spec.preparation.left)
+    asked = 1 - float(record.spec.preparation.remaining_share)
     before = (
         f" And {percent(asked)} of ε went into how many rows there are and where they lie, which this attacker does "
         "not look at."

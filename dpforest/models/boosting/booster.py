@@ -111,10 +111,11 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         "size": count(1, MAX_SUMMED_ROWS, optional=True),
     }
 
-    # ------------------------------------------------------------ what is spent
+    # ------------------------------------------------------------ the budget
 
     @property
     def _kind(self) -> str:
+        """Kind of privacy loss: Gaussian if δ is above 0, otherwise pure."""
         return GAUSSIAN if self.delta else PURE
 
     @property
@@ -156,11 +157,11 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         n_rows = max(preparation.n_rows or n_rows, 1)
         clip = self._clip(domain)
         loss = self._loss
-        left = None if loss is None else loss.part(preparation.left, rows_changed(self.neighbors))
-        rule = rounds_by_rule(clip, n_rows, np.inf if left is None else float(left.amount))
+        remaining_loss = None if loss is None else loss.part(preparation.remaining_share, rows_changed(self.neighbors))
+        rule = rounds_by_rule(clip, n_rows, np.inf if remaining_loss is None else float(remaining_loss.amount))
         n_trees = rule.n_trees
-        if left is not None:  # with more rounds, the samplers could not draw the noise
-            n_trees = min(n_trees, clip.most_rounds(left))
+        if remaining_loss is not None:  # with more rounds, the samplers could not draw the noise
+            n_trees = min(n_trees, clip.most_rounds(remaining_loss))
         n_trees = n_trees if self.n_estimators == AUTO else int(self.n_estimators)
         depth = rule.depth if self.max_depth == AUTO else int(self.max_depth)
         total_step = rule.total_step if self.total_step == AUTO else float(self.total_step)
@@ -171,7 +172,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         if self._loss is None:
             ledger.charge("exact leaf gradient sums", "none", 1, None, 1, "sequential")
             return None
-        each = self._loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbors))
+        each = self._loss.part(spec.preparation.remaining_share / spec.n_trees, rows_changed(self.neighbors))
         sensitivity = spec.clip.sensitivity / (UNIT * spec.clip.grid)
         return ledger.charge(GRADIENT_SUMS, spec.clip.noise, sensitivity, each, spec.n_trees, "sequential")
 
@@ -179,17 +180,19 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
 
     def _fit_forest(self, domain: Domain, rows: EncodedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger(domain)
-        spec, rows = self._prepared(domain, rows, ledger, source)
+        spec, rows = self._prepare_rows(domain, rows, ledger, source)
         if rows.n_table:  # a simulation on a part of a table divides sums by the number of rows in this part
             spec = replace(spec, n_rows=max(round(spec.n_rows * rows.n_counted / rows.n_table), 1))
-        trees = self._grown(spec, domain, rows.scale)
-        paid = self._charge(spec, ledger)
+        trees = self._draw_trees(spec, domain, rows.scale)
+        query_budget = self._charge(spec, ledger)
         with ThreadPoolExecutor(n_jobs) as pool:
             map_parts = map if n_jobs == 1 else pool.map
             sums = GradientSums(domain, trees, spec.clip, rows, n_jobs=n_jobs, map_parts=map_parts)
-            counted = None if trace is None else lambda: rows.counted(sums.leaf, 2**spec.depth, domain.n_classes)
-            values = boost(spec, sums.of_round, paid, source, trace=trace, counted=counted)
-        return self._boosted(spec, domain, trees, values, ledger, source, rows.scale)
+            counts_of_round = (
+                None if trace is None else lambda: rows.counts_in_leaves(sums.leaf, 2**spec.depth, domain.n_classes)
+            )
+            values = boost(spec, sums.of_round, query_budget, source, trace=trace, counts_of_round=counts_of_round)
+        return self._forest_of_values(spec, domain, trees, values, ledger, source, rows.scale)
 
     def fit_chunks(
         self,
@@ -201,8 +204,8 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         """Fit on a table in parts, with the same forest, certificate and ledger as a `fit` on the whole table.
 
         The fit reads each part once, and keeps the encoded rows and their scores in unnamed files that are mapped into
-        memory. Only the curator (the data holder) may have access to the disk. The files are gone when the fit ends,
-        also if the process is killed.
+        memory. Only the curator (the data holder) may have access to the disk. The operating system deletes the files
+        when the fit ends, also if the process is killed.
 
         Parameters
         ----------
@@ -240,7 +243,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         >>> text == forest.fit(data.X, data.y).forest_.to_json(uncertified=True)
         True
         """
-        domain, model, out_of_domain = self._given_domain(), self._checked(), OutOfDomainCells()
+        domain, model, out_of_domain = self._given_domain(), self._checked_copy(), OutOfDomainCells()
         registry = self._count_persons(domain, chunks) if domain.unit is not None else None
         with RowFiles(domain, folder) as files:
             for X, y, *groups in chunks:
@@ -256,10 +259,10 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         rows.check_room(bytes_of_scores(len(rows.y), model._clip(domain)))  # a booked fit should not fail for this
         if account is not None:
             model._book(account, domain)
-        return self._fitted(model._fit_forest(domain, rows, threads(model.n_jobs)), domain)
+        return self._store_forest(model._fit_forest(domain, rows, threads(model.n_jobs)), domain)
 
     def _fit_dask(self, X: Any, y: Any, groups: Any, account: Account | None) -> Self:
-        domain, model, out_of_domain = self._given_domain(), self._checked(), OutOfDomainCells()
+        domain, model, out_of_domain = self._given_domain(), self._checked_copy(), OutOfDomainCells()
         rows = RowsOnWorkers(model, partitions_of(X, y, groups, domain.unit), out_of_domain)
         self._check_rows(np.empty((0, domain.n_features), np.uint16), reset=True)
         self._warn_of_leaks(domain)
@@ -269,14 +272,14 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         source, ledger = source_for(model.random_state), model._ledger(domain)
         with rows.stopping_fit(ledger):
             spec, scale = model._prepare(domain, rows.n_rows, rows.n_given, rows.cells, ledger, source)
-            trees = model._grown(spec, domain, scale)
-            paid = model._charge(spec, ledger)
+            trees = model._draw_trees(spec, domain, scale)
+            query_budget = model._charge(spec, ledger)
             rows.start(domain, trees, spec.clip)
-            values = boost(spec, rows.sums_of_round, paid, source)
-        return self._fitted(model._boosted(spec, domain, trees, values, ledger, source, scale), domain)
+            values = boost(spec, rows.sums_of_round, query_budget, source)
+        return self._store_forest(model._forest_of_values(spec, domain, trees, values, ledger, source, scale), domain)
 
-    def _grown(self, spec: BoosterSpec, domain: Domain, scale: ReleasedScale | None) -> Trees:
-        """Draw the trees of all rounds, without a look at the rows."""
+    def _draw_trees(self, spec: BoosterSpec, domain: Domain, scale: ReleasedScale | None) -> Trees:
+        """Draw the trees of all rounds from the seed, the domain and the released scale, without the rows."""
         return grow_random_trees(
             domain,
             n_trees=spec.n_trees,
@@ -286,7 +289,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
             scale=scale,
         )
 
-    def _boosted(
+    def _forest_of_values(
         self,
         spec: BoosterSpec,
         domain: Domain,
@@ -298,7 +301,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
     ) -> Forest:
         """Return the forest with these values of leaves."""
         about = {"structure_seed": int(self.structure_seed), "total_step": float(spec.total_step)}
-        return self._assembled(spec, domain, trees, ScoreLeaves(values), ledger, source, about, scale)
+        return self._assemble_forest(spec, domain, trees, ScoreLeaves(values), ledger, source, about, scale)
 
     # ------------------------------------------------------------ after a fit
 
@@ -323,10 +326,10 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
             scores += leaf_scores[leaves[:, t]]
             yield self.classes_[scores.argmax(axis=1)]
 
-    # ------------------------------------------------------------ what is known before a fit
+    # ------------------------------------------------------------ checks, bounds and certificate
 
-    def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise any ValueError of a fit before its first question, so that a fit that fails spends no budget.
+    def _check_plan(self, domain: Domain, n_rows: int) -> None:
+        """Raise every ValueError of a fit before its first question, so that a fit that fails spends no budget.
 
         The noisy number of rows will decide whether the fit asks for the scale. So this method checks the plan with
         this question and the plan without it.
@@ -341,7 +344,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         may_ask = self.scale_share == AUTO and any(feature.kind == "numeric" for feature in domain.features)
         for share in {preparation.scale, *((Fraction(0), SCALE_SHARE) if may_ask else ())}:
             spec = self._spec_after(domain, replace(preparation, scale=share, n_rows=n_known), n_known)
-            each = loss.part(spec.preparation.left / spec.n_trees, rows_changed(self.neighbors))
+            each = loss.part(spec.preparation.remaining_share / spec.n_trees, rows_changed(self.neighbors))
             if spec.clip.noise_scale(each) > LIMIT - 1:
                 raise ValueError(
                     f"n_estimators={self.n_estimators!r} rounds are too many for epsilon={self.epsilon!r}: each "
@@ -360,7 +363,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         return MOST_ROUNDS if self.n_estimators == AUTO else int(self.n_estimators)
 
     def _certificate(
-        self, spec: Any, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, **more: Any
+        self, spec: Any, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, **options: Any
     ) -> Certificate:
         delta = float(self.delta) if self.epsilon is not None and self.delta else 0
         return super()._certificate(spec, domain, ledger, source, delta=delta)

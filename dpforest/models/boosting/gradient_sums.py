@@ -1,8 +1,8 @@
 """The curator's side of boosting: rows with their scores, and the gradient sums of each round.
 
-A machine that holds a part of a table has one object of this module. A round sends it the last moves, which are public,
-and gets back the gradient sums in the leaves of the next tree. These sums are integers, so the sums of all parts add up
-to the sums of the whole table exactly, however the table is cut.
+A machine that holds a part of a table has one object of this module. In each round, this object takes the moves of the
+last round, which are public, and returns the gradient sums in the leaves of the next tree. These sums are integers, so
+the sums of all parts add up exactly to the sums of the whole table, however the table is cut.
 """
 
 from typing import Any, Final
@@ -29,7 +29,7 @@ def bytes_of_scores(n_rows: int, clip: ClipBound) -> int:
 
 
 class GradientSums:
-    """Rows, their scores, and their leaves in the next trees. Only the curator (the data holder) may see it.
+    """Rows, their scores, and their leaves in the next trees. Only the curator (the data holder) may see them.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class GradientSums:
         self._n_routed = min(max(1, _MOST_ROUTED // max(n, 1)), trees.n_trees)
         self._scores = rows.zeros((n, clip.n_scores), np.int64)
         self._leaves = rows.zeros((self._n_routed, n), np.uint16)  # in the trees that are routed together
-        self._before = rows.zeros((n,), np.uint16)  # leaf of each row in the tree of the last round
+        self._last_leaves = rows.zeros((n,), np.uint16)  # leaf of each row in the tree of the last round
         self._round, self._sums = -1, np.zeros(0, np.int64)
 
     @property
@@ -90,8 +90,8 @@ class GradientSums:
         Returns
         -------
         int64 array of shape (n_leaves, n_scores)
-            Gradient sums in the leaves of tree t. If this round was the last one that was asked for, the same sums
-            again, because a message may arrive twice.
+            Gradient sums in the leaves of tree t. A second call for the same round returns the same sums, because a
+            message may arrive twice.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class GradientSums:
         if t != self._round + 1:
             raise RuntimeError(f"round {t} was asked for after round {self._round}")
         if t:
-            self._before[:] = self.leaf
+            self._last_leaves[:] = self.leaf
         self._round = t
         if t % self._n_routed == 0:
             self._route(t)
@@ -116,7 +116,8 @@ class GradientSums:
         leaves_in(trees, self._domain, self._rows.codes, self._leaves, n_jobs=self._n_jobs)
 
     def _sums_of(self, part: slice, moves: np.ndarray) -> np.ndarray:
+        """Update the scores of a slice of the rows, and return the gradient sums of this slice."""
         rows = self._rows
         weight = None if rows.weight is None else rows.weight[part]
-        scores, before, leaf = self._scores[part], self._before[part], self.leaf[part]
-        return next_sums(scores, before, moves, leaf, rows.y[part], self._clip, weight, self._tables)
+        scores, last_leaf, leaf = self._scores[part], self._last_leaves[part], self.leaf[part]
+        return next_sums(scores, last_leaf, moves, leaf, rows.y[part], self._clip, weight, self._tables)

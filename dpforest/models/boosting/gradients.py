@@ -22,7 +22,7 @@ POINT: Final = 20  # binary digits of a score after the point
 _GRID: Final = 8  # number of these digits to which a score is rounded for a gradient
 _SHIFT: Final = POINT - _GRID
 _HALF: Final = 1 << (_SHIFT - 1)
-_REACH: Final = 40 << _GRID  # length of the tables, for scores that differ by less than 40; beyond, a share is 0
+_REACH: Final = 40 << _GRID  # length of the tables; if scores differ by 40 or more, a share is 0
 _SHARE: Final = 1 << 30
 LARGEST: Final = 2**39  # largest move of a score, in 1/2**20: about half a million
 
@@ -34,14 +34,14 @@ class GradientTables(NamedTuple):
 
     Parameters
     ----------
-    of_two : int64 array
+    two_class_sizes : int64 array
         Entry k is the size of a row's gradient with two classes, in 1/1024, if the row's score is k/256 in favor of its
         class. The entries never rise, and the last one is 0.
     exp : int64 array
         Entry k is exp(-k/256), in units of 1/2**30.
     """
 
-    of_two: np.ndarray
+    two_class_sizes: np.ndarray
     exp: np.ndarray
 
 
@@ -53,7 +53,7 @@ TABLES: Final = GradientTables(
 
 def next_sums(
     scores: np.ndarray,
-    before: np.ndarray,
+    last_leaf: np.ndarray,
     moves: np.ndarray,
     leaf: np.ndarray,
     y: np.ndarray,
@@ -70,7 +70,7 @@ def next_sums(
     ----------
     scores : int64 array of shape (n, 1) or (n, n_classes)
         Score of each row, in 1/2**20. The scores are changed in place.
-    before, leaf : integer array of shape (n,)
+    last_leaf, leaf : integer array of shape (n,)
         Leaf of each row in the last tree, and in the next tree.
     moves : int64 array of shape (n_leaves, 1) or (n_leaves, n_classes)
         Values that the leaves of the last tree add to scores, in 1/2**20.
@@ -90,9 +90,9 @@ def next_sums(
     """
     sums = np.zeros_like(moves)
     if scores.shape[1] == 1:
-        _next_of_two(scores[:, 0], before, moves[:, 0], leaf, y, weight, tables.of_two, sums[:, 0])
+        _next_of_two(scores[:, 0], last_leaf, moves[:, 0], leaf, y, weight, tables.two_class_sizes, sums[:, 0])
     else:
-        _next_of_many(scores, before, moves, leaf, y, weight, tables.exp, clip.is_l2, clip.times_classes, sums)
+        _next_of_many(scores, last_leaf, moves, leaf, y, weight, tables.exp, clip.is_l2, clip.times_classes, sums)
     return sums
 
 
@@ -120,33 +120,35 @@ def moves_of(sums: np.ndarray, step: float) -> np.ndarray:
 
 # Claim: each row adds a whole number from -UNIT/2 to UNIT/2 to one sum, and this number depends only on the row's label
 # and score.
-# Conditions: |scores| < 2**49 after the moves are added, y is 0 or 1, and the table `of_two` starts with UNIT/2, never
-# rises, and ends with 0.
+# Conditions: |scores| < 2**49 after the moves are added, and y is 0 or 1. The table `two_class_sizes` starts with
+# UNIT/2, never rises, and ends with 0.
 # Proof: the index into the table is clamped to 0..last. So the row adds plus or minus an entry of the table, and all
 # entries are in 0..UNIT/2. If the score favors the wrong class, the index is 0, so the gradient is clipped to its value
 # at score 0.
 # With weights, the row adds plus or minus floor(entry * weight / 64), which is at most 16 * entry * weight / 1024. The
 # weights of a person's rows sum to at most 1024. So all rows of a person together add at most 16 * UNIT/2.
 @njit(nogil=True, cache=True)
-def _next_of_two(scores, before, moves, leaf, y, weight, of_two, sums):
-    last = of_two.size - 1
+def _next_of_two(scores, last_leaf, moves, leaf, y, weight, two_class_sizes, sums):
+    """Do the work of `next_sums` for two classes, with one score for each row."""
+    last = two_class_sizes.size - 1
     for i in range(leaf.size):
-        score = scores[i] + moves[before[i]]
+        score = scores[i] + moves[last_leaf[i]]
         scores[i] = score
         sign = 2 * y[i] - 1
-        at = (sign * score + _HALF) >> _SHIFT
-        size = of_two[min(max(at, 0), last)]
+        index = (sign * score + _HALF) >> _SHIFT
+        size = two_class_sizes[min(max(index, 0), last)]
         sums[leaf[i]] += sign * (size if weight is None else size * weight[i] >> 6)
 
 
 @njit(nogil=True, cache=True)
-def _next_of_many(scores, before, moves, leaf, y, weight, exp, is_l2, bound, sums):
+def _next_of_many(scores, last_leaf, moves, leaf, y, weight, exp, is_l2, bound, sums):
+    """Do the work of `next_sums` for more than two classes. `bound` is k times the clip."""
     n, k = scores.shape
     gradient = np.empty(k, np.int64)
     raw = np.empty(k)
     for i in range(n):
         for c in range(k):
-            scores[i, c] += moves[before[i], c]
+            scores[i, c] += moves[last_leaf[i], c]
         gradient_of(y[i], scores[i], exp, is_l2, bound, raw, gradient)
         for c in range(k):
             q = gradient[c]
@@ -170,7 +172,7 @@ def _next_of_many(scores, before, moves, leaf, y, weight, exp, is_l2, bound, sum
 # - `out` depends only on label and scores, because every entry of `raw` and `out` is written before it is read.
 #
 # 1. Every operation is defined, and the second claim holds. The number top - score + _HALF is in [0, 2**51], so it fits
-#    into int64, and at >= 0. Each class adds at most 2**30 to `total`, and the class with the top score adds exactly
+#    into int64, and index >= 0. Each class adds at most 2**30 to `total`, and the class with the top score adds exactly
 #    exp[0] = 2**30. So 2**30 <= total < 2**36. Therefore nothing is divided by 0, and doubles represent total and
 #    e = out[c] exactly. Because 0 <= e <= total, the rounded quotient e/total is in [0, 1]. So raw[label] is in [0, 1],
 #    and raw[c] is in [-1, 0] for every other class c. If size > most > 0, then most/size < 1, and neither rounding nor
@@ -208,8 +210,8 @@ def gradient_of(label, scores, exp, is_l2, bound, raw, out):
     top = scores.max()
     total = 0
     for c in range(k):
-        at = (top - scores[c] + _HALF) >> _SHIFT
-        out[c] = exp[at] if at < exp.size else 0
+        index = (top - scores[c] + _HALF) >> _SHIFT
+        out[c] = exp[index] if index < exp.size else 0
         total += out[c]
     size = 0.0
     for c in range(k):

@@ -16,12 +16,12 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.rows import EncodedTable
 from dpforest.tables.units import UnitRegistry, Units
 
-_NOTHING = np.zeros(0, np.int64)
+_EMPTY = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowsInFiles(EncodedRows):
-    """Rows in mapped files, for the booster. They have no row ids and no numbers of persons, which it does not read."""
+    """Rows in mapped files, without row ids and numbers of persons, because the booster needs neither."""
 
     folder: str | PathLike[str] | None = None
 
@@ -34,7 +34,9 @@ class RowsInFiles(EncodedRows):
         n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
         with _unnamed_file(self.folder) as file:
             if hasattr(os, "posix_fallocate") and n_bytes:
-                os.posix_fallocate(file.fileno(), 0, n_bytes)  # without room on the disk, this fails and not a write
+                os.posix_fallocate(
+                    file.fileno(), 0, n_bytes
+                )  # if the disk has no room, this call fails, and not a later write
             return _mapped(file, shape, dtype, "w+")
 
 
@@ -65,7 +67,7 @@ class RowFiles:
                 file.close()  # the operating system keeps a mapped file as long as an array needs it
 
     def append(self, part: EncodedTable) -> None:
-        """Write the rows of a part behind those of earlier parts."""
+        """Write the rows of a part after those of earlier parts."""
         _write(self._codes, part.codes)
         _write(self._y, part.y.astype(np.uint8))
         if self._weight is not None and part.units is not None:
@@ -79,11 +81,11 @@ class RowFiles:
         if registry is not None:
             assert self._weight is not None
             weight = _mapped(self._weight, (n,), np.int64, "r+")
-            units = Units(_NOTHING, weight, registry.n_units, _NOTHING)
+            units = Units(_EMPTY, weight, registry.n_units, _EMPTY)
         return RowsInFiles(
             codes=_mapped(self._codes, (n, self._domain.n_features), np.uint16, "r+"),
             y=_mapped(self._y, (n,), np.uint8, "r+"),
-            row_ids=_NOTHING,
+            row_ids=_EMPTY,
             n_given=self._n_given if registry is None else registry.n_units,
             units=units,
             folder=self._folder,
@@ -95,13 +97,14 @@ def _unnamed_file(folder: str | PathLike[str] | None) -> BinaryIO:
 
 
 def _write(file: BinaryIO, array: np.ndarray) -> None:
+    """Append the bytes of an array to a file."""
     view = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))  # type: ignore[arg-type]
     while len(view):  # one call may write only a part
         view = view[file.write(view) :]
 
 
 def _mapped(file: BinaryIO, shape: tuple[int, ...], dtype: Any, mode: Any) -> np.ndarray:
-    """Return a file's bytes as an array. The array outlives the file object."""
+    """Return a file's bytes as an array, which stays valid after the file object is closed."""
     if not np.prod(shape):
         return np.zeros(shape, dtype)
     return np.asarray(np.memmap(file, dtype, mode, shape=shape))

@@ -1,4 +1,4 @@
-"""Encoded rows on the workers of a Dask cluster. Each worker sums gradients of its rows, and only the sums travel.
+"""Encoded rows on the workers of a Dask cluster. Each worker sums the gradients of its rows, and sends only sums.
 
 The rows of a worker are one actor: an object that stays on its worker and is never computed again. So if a worker is
 lost, the scores of its rows are lost, and the fit stops. Noise is drawn by the client, once in each round.
@@ -22,7 +22,7 @@ from dpforest.tables.rows import read_rows
 from dpforest.trees.layout import Trees
 from dpforest.trees.released_scale import scale_histograms
 
-_WAIT = 2.0  # seconds after which a client that waits for workers looks whether they are still there
+_WAIT = 2.0  # number of seconds after which a waiting client checks that its workers still exist
 
 
 class FitStoppedError(RuntimeError):
@@ -54,6 +54,7 @@ class _Part(NamedTuple):
     out_of_domain: dict[tuple[str, OutOfDomain], int]
 
     def without_rows(self) -> "_Part":
+        """Return a copy without the rows, so that only the numbers go to the client."""
         return self._replace(rows=None)  # type: ignore[arg-type]
 
 
@@ -106,8 +107,10 @@ class RowsOnWorkers:
             ) from None
         _check_library(self._client)
         self._domain = model._given_domain()
-        self._encoded = self._client.compute([delayed(_encode)(model, pair) for pair in partitions])
-        self._facts: list[_Part] = self._client.gather(self._client.map(_Part.without_rows, self._encoded, pure=False))
+        self._part_futures = self._client.compute([delayed(_encode)(model, pair) for pair in partitions])
+        self._facts: list[_Part] = self._client.gather(
+            self._client.map(_Part.without_rows, self._part_futures, pure=False)
+        )
         self._actors = list[Any]()
         for facts in self._facts:
             for (name, kind), n in facts.out_of_domain.items():
@@ -127,23 +130,23 @@ class RowsOnWorkers:
         """Return the sums of `scale_histograms` over all parts."""
         with _calling_workers():
             domain = self._domain
-            parts = self._client.map(lambda part: _cells_of(domain, part), self._encoded, pure=False)
+            parts = self._client.map(lambda part: _cells_of(domain, part), self._part_futures, pure=False)
             return np.sum(self._client.gather(parts), axis=0)
 
     def start(self, domain: Domain, trees: Trees, clip: ClipBound) -> None:
         """Make one actor on each worker, from the parts that this worker holds, and start its rounds."""
         with _calling_workers():
-            places = self._client.who_has(self._encoded)
+            holders = self._client.who_has(self._part_futures)
             by_worker = dict[str, list[Any]]()
-            for part in self._encoded:
-                by_worker.setdefault(min(places[part.key]), []).append(part)
+            for part in self._part_futures:
+                by_worker.setdefault(min(holders[part.key]), []).append(part)
             futures = [
                 self._client.submit(WorkerRows, parts, workers=[worker], actor=True, pure=False)
                 for worker, parts in by_worker.items()
             ]
             self._wait_for(futures, set(by_worker))
             self._actors = [future.result() for future in futures]
-            self._encoded = []  # from now on, only the actors hold the rows
+            self._part_futures = []  # from now on, only the actors hold the rows
             for answer in [actor.start(domain, trees, clip, TABLES) for actor in self._actors]:
                 answer.result()
 
@@ -168,7 +171,7 @@ class RowsOnWorkers:
 
     @contextmanager
     def stopping_fit(self, ledger: Ledger) -> Iterator[None]:
-        """Turn the loss of a worker into a `FitStoppedError`, and let go of the rows at the end."""
+        """Turn the loss of a worker into a `FitStoppedError`, and drop the references to the rows at the end."""
         try:
             yield
         except _WorkerLostError as error:
@@ -179,7 +182,7 @@ class RowsOnWorkers:
                 ledger,
             ) from error
         finally:
-            self._actors, self._encoded = [], []
+            self._actors, self._part_futures = [], []
 
 
 @contextmanager
@@ -197,19 +200,20 @@ def _check_library(client: Any) -> None:
     Without this check, a worker without the library could not read its tasks, and the client would wait forever.
     """
     name = __name__.partition(".")[0]
-    here = sys.modules[name].__version__
+    client_version = sys.modules[name].__version__
     # A lambda is sent as code, so that a worker without the library can run it.
     versions = client.run(lambda: __import__(name).__version__, on_error="return")
-    others = {worker: version for worker, version in versions.items() if version != here}
-    if others:
-        worker, version = min(others.items())
+    other_versions = {worker: version for worker, version in versions.items() if version != client_version}
+    if other_versions:
+        worker, version = min(other_versions.items())
         raise RuntimeError(
-            f"{len(others)} of {len(versions)} workers do not have {name} {here}, as this machine has. The worker "
-            f"{worker} answers: {version}. Install the same version on all workers."
+            f"{len(other_versions)} of {len(versions)} workers do not have {name} {client_version}, as this machine "
+            f"has. The worker {worker} answers: {version}. Install the same version on all workers."
         )
 
 
 def _encode(model: Any, pair: tuple[Any, Any]) -> _Part:
+    """Return the encoded rows of a partition (X, y). This function runs on a worker."""
     domain, out_of_domain = model._given_domain(), OutOfDomainCells()
     X, y = model._checked_part(*pair)
     table = read_rows(domain, X, y, out_of_domain=out_of_domain)
@@ -218,4 +222,5 @@ def _encode(model: Any, pair: tuple[Any, Any]) -> _Part:
 
 
 def _cells_of(domain: Domain, part: _Part) -> np.ndarray:
+    """Return the exact counts of a part in the cells of the scale."""
     return scale_histograms(domain, part.rows.codes, part.rows.weight)

@@ -40,13 +40,27 @@ class BoostMechanism(Protocol):
 
 
 @dataclass(frozen=True)
-class Boosted:
+class BoostedTrees:
     """The trees that add to one score, with what `boost` computed for each tree.
 
-    For each tree, `chosen` holds the candidates at its nodes, `values` the values of its leaves times β, `betas` its β,
-    `bounds` the bound on row weights, and `nodes` the leaf of each row.
+    Each list has one element for each tree. If `boost` gets ``trace=False``, `traces` is empty.
 
-    `tables` holds the true class weights of the leaves. `traces` is empty unless `boost` gets ``trace=True``.
+    Attributes
+    ----------
+    chosen : list of lists of int arrays
+        Candidate at each node, level by level; -1 if the node is not split.
+    values : list of float arrays
+        Amount that each leaf adds to the score: the leaf's value times β.
+    betas : list of float
+        Coefficient β.
+    bounds : list of float
+        Public bound on the row weights, from 0 to 1.
+    nodes : list of int arrays
+        Leaf of each row.
+    tables : list of int64 arrays of shape (n_leaves, 2)
+        True class weights of the leaves, in 1/1024.
+    traces : list of TreeTrace
+        Record of the draws of splits.
     """
 
     chosen: list[list[np.ndarray]]
@@ -66,8 +80,8 @@ def boost(
     mechanism: BoostMechanism,
     *,
     trace: bool,
-    of_unit: np.ndarray | None = None,
-) -> Boosted:
+    row_weight: np.ndarray | None = None,
+) -> BoostedTrees:
     """Run the algorithm "Mα-boost" (Nock and Henecka 2020). The weight of a row is computed from the row's score.
 
     Parameters
@@ -84,25 +98,25 @@ def boost(
         Mechanism that chooses splits and leaves.
     trace : bool
         Whether to record how every split is drawn.
-    of_unit : int64 array of shape (n,), optional
+    row_weight : int64 array of shape (n,), optional
         Weight of each row in 1/1024, if the unit of privacy is a person.
 
     Returns
     -------
-    Boosted
+    BoostedTrees
         The trees, in the order in which they were grown.
     """
     link = m_alpha(spec.alpha_link)
     sign = np.where(positive == 1, 1.0, -1.0)
-    score, reach = np.zeros(len(bins)), 0.0
-    grown = Boosted([], [], [], [], [], [], [])
+    score, score_bound = np.zeros(len(bins)), 0.0
+    result = BoostedTrees([], [], [], [], [], [], [])
     for tree in range(spec.n_trees):
         # The trees that are released so far bound every score, and so every weight. This bound is public, because these
         # trees are public.
-        bound = min(UNIT, math.ceil(UNIT * float(link.inverse_link(reach))))
+        bound = min(UNIT, math.ceil(UNIT * float(link.inverse_link(score_bound))))
         weight = np.minimum(np.rint(UNIT * link.inverse_link(-sign * score)).astype(np.int64), bound)
-        if of_unit is not None:  # rounded down, so the rows of a person weigh at most `bound` together
-            weight = weight * of_unit // UNIT
+        if row_weight is not None:  # rounded down, so the rows of a person weigh at most `bound` together
+            weight = weight * row_weight // UNIT
         tree_trace = TreeTrace() if trace else None
         mechanism.start_tree(tree, bound)
         choose = partial(mechanism.split, candidates=candidates, trace=tree_trace)
@@ -111,18 +125,18 @@ def boost(
         leaf_table(node, positive, weight, table)
         values, beta = mechanism.leaves(table)
         score += values[node]
-        reach += float(np.abs(values).max())
-        grown.chosen.append(chosen)
-        grown.values.append(values)
-        grown.betas.append(beta)
-        grown.bounds.append(bound / UNIT)
-        grown.nodes.append(node)
-        grown.tables.append(table)
+        score_bound += float(np.abs(values).max())
+        result.chosen.append(chosen)
+        result.values.append(values)
+        result.betas.append(beta)
+        result.bounds.append(bound / UNIT)
+        result.nodes.append(node)
+        result.tables.append(table)
         if tree_trace is not None:
             tree_trace.alpha, tree_trace.bound = list(mechanism.alphas), bound / UNIT
             tree_trace.weights = np.quantile(weight, [0, 0.25, 0.5, 0.75, 1]) / UNIT
-            grown.traces.append(tree_trace)
-    return grown
+            result.traces.append(tree_trace)
+    return result
 
 
 def leaf_link(table: np.ndarray, alpha: float, *, shrink: float = 0.0) -> np.ndarray:

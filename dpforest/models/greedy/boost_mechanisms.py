@@ -43,7 +43,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         self, spec: BoostSpec, query_budgets: dict[str, QueryBudget], source: SecretSource | DemoSource, first_key: int
     ) -> None:
         super().__init__(spec, first_key)
-        self._paid, self._source = query_budgets, source
+        self._query_budgets, self._source = query_budgets, source
         # Noisy error of a tree after each level: of the present tree if `alpha` is "noisy", of the previous tree if
         # `alpha` is "carried".
         self._errors: list[float] = []
@@ -61,12 +61,12 @@ class CertifiedBoostMechanism(_BoostMechanism):
         alpha = round(UNIT * self._alpha(level, histogram, candidates))
         self.alphas.append(alpha / UNIT)
         scores = score_splits(histogram, candidates, "m-alpha", alpha)
-        width = self.spec.width_of(level, alpha, self.bound)
+        width = self.spec.level_sensitivity(level, alpha, self.bound)
         nodes = nodes_of_unit(level) if self.spec.has_unit else 1
-        paid = self._paid["splits"]
-        chosen = selection.choose(scores, allowed, width, paid, self._source, key=self.key + level, nodes=nodes)
+        query_budget = self._query_budgets["splits"]
+        chosen = selection.choose(scores, allowed, width, query_budget, self._source, key=self.key + level, nodes=nodes)
         if trace is not None:
-            each = paid.epsilon_each
+            each = query_budget.epsilon_each
             probability = selection.chosen_probability(scores, allowed, width, each, chosen, nodes=nodes)
             potential = node_potentials(node_tables(histogram, candidates), "m-alpha", alpha)
             chosen_scores = scores[np.arange(len(chosen)), chosen]
@@ -74,18 +74,21 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return chosen
 
     def _alpha(self, level: int, histogram: np.ndarray, candidates: Candidates) -> float:
-        """Return α of a level: a public number (`BoostSpec.scheduled`), or a tree's noisy error over that of its root.
+        """Return α of a level: a public number (`BoostSpec.scheduled_alpha`), or a ratio of two noisy errors of a tree.
 
-        The error is that of the present tree if `alpha` is "noisy", and that of the previous tree if `alpha` is
-        "carried". In both cases, α does not rise from one level to the next.
+        The ratio is the error of the tree at this level, divided by the error at its root. If `alpha` is "noisy", the
+        tree is the present tree. If `alpha` is "carried", it is the previous tree. In both cases, α does not rise from
+        one level to the next.
         """
         if self.spec.queries_calibration:
             error = tree_error(node_tables(histogram, candidates))
             table = np.array([[error]], np.int64)
-            noisy = noisy_table(table, self.bound, self._paid["calibration"], self._source, key=self.key + 32 + level)
+            noisy = noisy_table(
+                table, self.bound, self._query_budgets["calibration"], self._source, key=self.key + 32 + level
+            )
             self._errors.append(float(noisy[0, 0]))
         elif self.spec.alpha != "carried" or not self._errors:
-            return self.spec.scheduled(level)
+            return self.spec.scheduled_alpha(level)
         ratio = self._errors[level] / self._errors[0] if self._errors[0] > 0 else 0.0
         return 1.0 if level == 0 else min(self.alphas[-1], max(0.0, ratio))
 
@@ -93,10 +96,10 @@ class CertifiedBoostMechanism(_BoostMechanism):
         """See `BoostMechanism`."""
         spec, most = self.spec, self.spec.max_leaf
         if spec.leaf == "counts":
-            noisy = noisy_table(table, self.bound, self._paid["leaves"], self._source, key=self.key + 31)
+            noisy = noisy_table(table, self.bound, self._query_budgets["leaves"], self._source, key=self.key + 31)
             if spec.alpha == "carried":
                 self._errors = [tree_error(np.maximum(_tables_at_level(noisy, k), 0)) for k in range(spec.depth)]
-            shrink = 2 * float(self.bound / self._paid["leaves"].epsilon_each) if spec.shrink else 0.0
+            shrink = 2 * float(self.bound / self._query_budgets["leaves"].epsilon_each) if spec.shrink else 0.0
             values = np.clip(leaf_link(noisy, spec.alpha_link, shrink=shrink), -most, most)
             if spec.beta == "post":
                 limit = spec.step * most * self.bound / UNIT
@@ -117,11 +120,11 @@ class CertifiedBoostMechanism(_BoostMechanism):
         parts = [self._noisy_values(scaled[i : i + 1], 2 * VALUE_STEPS, i) for i in range(len(scaled))]
         return np.concatenate(parts) * limit
 
-    def _noisy_values(self, shares: np.ndarray, width: int, place: int) -> np.ndarray:
+    def _noisy_values(self, shares: np.ndarray, width: int, leaf_index: int) -> np.ndarray:
         """Round numbers in [-1, 1] to a grid, add noise for a sensitivity of `width` steps, and clamp to [-1, 1]."""
         steps = np.rint(shares * VALUE_STEPS).astype(np.int64) + VALUE_STEPS
         noisy = noisy_table(
-            steps[:, None], width, self._paid["leaves"], self._source, key=(self.key + 31) + (place << 20)
+            steps[:, None], width, self._query_budgets["leaves"], self._source, key=(self.key + 31) + (leaf_index << 20)
         )
         return np.clip((noisy[:, 0] - VALUE_STEPS) / VALUE_STEPS, -1, 1)
 
@@ -136,7 +139,7 @@ class CertifiedBoostMechanism(_BoostMechanism):
         shift = n * UNIT // GRAIN  # added so that the number before noise is at least 0; subtracted below
         width = self.bound // GRAIN + 2
         noisy = noisy_table(
-            np.array([[steps + shift]], np.int64), width, self._paid["beta"], self._source, key=self.key + 30
+            np.array([[steps + shift]], np.int64), width, self._query_budgets["beta"], self._source, key=self.key + 30
         )
         limit = n * self.bound / UNIT
         total = min(max((int(noisy[0, 0]) - shift) * GRAIN / UNIT, -limit), limit) * most
@@ -175,9 +178,10 @@ class ExactBoostMechanism(_BoostMechanism):
         return chosen
 
     def _alpha(self, level: int) -> float:
+        """Return α of the next split: the exact error of the tree so far over that of its root, or a public number."""
         if self.spec.alpha in ("noisy", "carried", "published"):
             return self._error / self._root_error if self._root_error else 0.0
-        return self.spec.scheduled(level)
+        return self.spec.scheduled_alpha(level)
 
     def stops(self, table: np.ndarray) -> bool:
         """Return whether a node has no split, because it is pure."""

@@ -27,7 +27,7 @@ LEAST_SHARE = 1e-4  # the paper's ζ: class shares in leaves are clipped to ζ..
 GRAIN = 16  # grid step of sums of weights in a noisy β (beta="laplace"), in 1/1024
 # Allowed values of `beta` for each value of `leaf`. "post" computes β from noisy class weights, so it needs
 # leaf="counts". "folded" adds noise to β times a leaf's value, so it needs noise on values.
-FITTING = {
+BETAS_OF_LEAF = {
     "counts": ("post", "one", "laplace"),
     "range": ("one", "laplace", "folded"),
     "published": ("published", "one", "laplace", "folded"),
@@ -89,8 +89,8 @@ class BoostSpec:
             raise ValueError(f"alpha_link={self.alpha_link!r} is not a number from 0.000001 to 1")
         if not is_number(self.step_factor, 1e-3, 1.999):
             raise ValueError(f"step_factor={self.step_factor!r} is not a number from 0.001 to 1.999")
-        if self.beta not in FITTING[self.leaf]:
-            choices = ", ".join(map(repr, FITTING[self.leaf]))
+        if self.beta not in BETAS_OF_LEAF[self.leaf]:
+            choices = ", ".join(map(repr, BETAS_OF_LEAF[self.leaf]))
             raise ValueError(f"beta={self.beta!r} cannot be combined with leaf={self.leaf!r}; choose one of {choices}")
         if self.as_published:  # the certificate explains only the gaps of the paper's choices
             if self.leaf != "published":
@@ -127,29 +127,30 @@ class BoostSpec:
 
     @property
     def queries_calibration(self) -> bool:
+        """Whether the fit asks for the noisy error of a tree at each level, to compute α."""
         return self.alpha == "noisy" and not self.as_published
 
     @property
     def split_sensitivity(self) -> Fraction:
         """Sensitivity in the ledger: the largest change, in rows, of a split's score by a row of weight 1.
 
-        With a unit of privacy: a person may change scores in several nodes. The result is the largest sum of these
+        With a unit of privacy, a person may change scores in several nodes. The result is the largest sum of these
         changes over all nodes of the last level, for a person of weight 1.
         """
-        # The α of a calibration may be any number from 0 to 1. `width_of` is linear in α, so it is largest at an end of
-        # this range.
+        # The α of a calibration may be any number from 0 to 1. `level_sensitivity` is linear in α, so it is largest at
+        # an end of this range.
         alphas = (0.0, 1.0) if isinstance(self.alpha, str) else np.atleast_1d(self.alpha)
-        most = max(self.width_of(self.depth - 1, round(UNIT * alpha)) for alpha in alphas)
-        # `most` counts steps of 2^-20. The paper's scores, which the ledger states, are twice as large as ours.
+        most = max(self.level_sensitivity(self.depth - 1, round(UNIT * alpha)) for alpha in alphas)
+        # `most` is in steps of 2^-20. The ledger states the paper's scores, which are twice those of `split_scores`.
         return Fraction(math.ceil(Fraction(2 * most, UNIT**2)))
 
-    def width_of(self, level: int, alpha: int, weight: int = UNIT) -> int:
+    def level_sensitivity(self, level: int, alpha: int, weight: int = UNIT) -> int:
         """Return the sensitivity of the scores of a level, in the grid steps of `split_scores`."""
         if self.has_unit:
             return split_scores.unit_sensitivity("m-alpha", self.n_bound, level, alpha=alpha, weight=weight)
         return split_scores.sensitivity("m-alpha", self.n_bound, alpha=alpha, weight=weight)
 
-    def scheduled(self, level: int) -> float:
+    def scheduled_alpha(self, level: int) -> float:
         """Return the public α of a level. For "schedule", and in the first tree for "carried", it is 0.7 ** level."""
         if isinstance(self.alpha, tuple):
             return self.alpha[level]
@@ -159,35 +160,41 @@ class BoostSpec:
         """Charge all queries of the trees in advance (docs/PRIVACY.md). Return their budgets, by kind of query.
 
         The costs of these queries and of the preparation sum to epsilon. All levels and trees read the same rows, so
-        their costs add up. A level costs no more than one node: its nodes have disjoint rows. With a unit of privacy,
-        `split_sensitivity` covers all nodes of a level.
+        their costs add up. A level costs as much as one node, because its nodes have disjoint rows. With a unit of
+        privacy, `split_sensitivity` covers all nodes of a level.
         """
-        epsilon *= self.preparation.left
+        epsilon *= self.preparation.remaining_share
         each, n_levels = epsilon / ledger.rows / self.n_scores / self.n_trees, self.n_trees * self.n_scores * self.depth
         n_trees = self.n_trees * self.n_scores
-        of = "" if self.n_scores == 1 else f", for each of {self.n_scores} classes"
+        suffix = "" if self.n_scores == 1 else f", for each of {self.n_scores} classes"
         calibration = self.calibration_share if self.queries_calibration else Fraction(0)
         share, sensitivity = self.tree_share * (1 - calibration), self.split_sensitivity
 
         def pay(what: str, mechanism: str, most: int | Fraction, cost: Fraction, times: int) -> QueryBudget | None:
-            return ledger.charge(f"{what}{of}", mechanism, most, cost, times, "sequential")
+            return ledger.charge(f"{what}{suffix}", mechanism, most, cost, times, "sequential")
 
         split = each * share / self.depth
-        paid = {"splits": pay("splits, level by level of each tree", "exponential", sensitivity, split, n_levels)}
+        query_budgets = {
+            "splits": pay("splits, level by level of each tree", "exponential", sensitivity, split, n_levels)
+        }
         if calibration:
             query = each * self.tree_share * calibration / self.depth
-            paid["calibration"] = pay("error of the tree so far, for α", "discrete-laplace", 1, query, n_levels)
+            query_budgets["calibration"] = pay(
+                "error of the tree so far, for α", "discrete-laplace", 1, query, n_levels
+            )
         leaves, beta = each * (1 - self.tree_share), Fraction(0)
         if self.beta == "laplace":
             beta = leaves * QUERY_SHARE
-            paid["beta"] = pay("coefficient β of each tree", "discrete-laplace", 1, beta, n_trees)
+            query_budgets["beta"] = pay("coefficient β of each tree", "discrete-laplace", 1, beta, n_trees)
         # With "folded", each value contains β, which depends on all leaves of the tree. So one row may change all
         # values, and the leaves divide the budget.
         n_parts = 2**self.depth if self.beta == "folded" else 1
         what = "class weights" if self.leaf == "counts" else "values"
         leaf = (leaves - beta) / n_parts
-        paid["leaves"] = pay(f"{what} of the leaves of each tree", "discrete-laplace", 1, leaf, n_trees * n_parts)
-        return {name: query_budget for name, query_budget in paid.items() if query_budget is not None}
+        query_budgets["leaves"] = pay(
+            f"{what} of the leaves of each tree", "discrete-laplace", 1, leaf, n_trees * n_parts
+        )
+        return {name: query_budget for name, query_budget in query_budgets.items() if query_budget is not None}
 
     def check_drawable(self, epsilon: Fraction) -> None:
         """Raise BudgetError if this budget needs more noise than the exact samplers can draw."""

@@ -11,7 +11,7 @@ from dpforest.checks import check_flag, check_share, choice, count
 from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.base import AUTO
 from dpforest.models.greedy import boost_mechanisms
-from dpforest.models.greedy.alpha_boost import UNIT, Boosted, boost, leaf_link
+from dpforest.models.greedy.alpha_boost import UNIT, BoostedTrees, boost, leaf_link
 from dpforest.models.greedy.boost_spec import BETAS, LEAVES, BoostSpec, resolve_alpha
 from dpforest.models.greedy.greedy import BinnedRows, GreedyClassifier, demo_seed
 from dpforest.models.leaf_noise import ValueNoise, WeightNoise
@@ -183,18 +183,20 @@ class BoostedForestClassifier(GreedyClassifier):
 
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         source, ledger = source_for(self.random_state), self._ledger(domain)
-        spec, rows = self._prepared(domain, rows, ledger, source)
+        spec, rows = self._prepare_rows(domain, rows, ledger, source)
         if isinstance(source, SecretSource) and self._budget is not None and not spec.as_published:
             spec.check_drawable(self._budget)
-        paid = self._charge(spec, ledger)
+        query_budgets = self._charge(spec, ledger)
         seed = demo_seed(source) if spec.as_published else 0
-        grown, with_draws = [], trace is not None and trace.draws
+        boosters, records_draws = [], trace is not None and trace.draws
         for score in range(spec.n_scores):
-            mechanism = self._mechanism(spec, paid, source, seed, score * spec.n_trees)
+            mechanism = self._mechanism(spec, query_budgets, source, seed, score * spec.n_trees)
             scored_class = 1 if spec.n_scores == 1 else score
             positive = (rows.y == scored_class).astype(np.int32)
-            grown.append(
-                boost(spec, rows.candidates, rows.bins, positive, mechanism, trace=with_draws, of_unit=rows.weight)
+            boosters.append(
+                boost(
+                    spec, rows.candidates, rows.bins, positive, mechanism, trace=records_draws, row_weight=rows.weight
+                )
             )
         if self.epsilon is None:
             ledger.charge("exact splits, leaves and coefficients", "none", 1, None, 1, "sequential")
@@ -202,70 +204,76 @@ class BoostedForestClassifier(GreedyClassifier):
             ledger.charge(
                 "splits, leaves and coefficients, as published", "exponential, Laplace", 1, None, 1, "sequential"
             )
-        return self._assemble(spec, domain, rows, grown, ledger, source, paid, trace)
+        return self._forest_of_boosters(spec, domain, rows, boosters, ledger, source, query_budgets, trace)
 
     def _mechanism(
-        self, spec: BoostSpec, paid: dict[str, QueryBudget], source: SecretSource | DemoSource, seed: int, key: int
+        self,
+        spec: BoostSpec,
+        query_budgets: dict[str, QueryBudget],
+        source: SecretSource | DemoSource,
+        seed: int,
+        key: int,
     ):
+        """Return the mechanism of one booster. In a fit with a seed, `key` numbers the first tree of this booster."""
         if self.epsilon is None:
             return boost_mechanisms.ExactBoostMechanism(spec, key)
         if spec.as_published:
             return boost_mechanisms.PublishedBoostMechanism(spec, self._budget or Fraction(1), seed, key)
-        return boost_mechanisms.CertifiedBoostMechanism(spec, paid, source, key)
+        return boost_mechanisms.CertifiedBoostMechanism(spec, query_budgets, source, key)
 
-    def _assemble(
+    def _forest_of_boosters(
         self,
         spec: BoostSpec,
         domain: Domain,
         rows: BinnedRows,
-        grown: list[Boosted],
+        boosters: list[BoostedTrees],
         ledger: Ledger,
         source: SecretSource | DemoSource,
-        paid: dict[str, QueryBudget],
+        query_budgets: dict[str, QueryBudget],
         trace: Trace | None,
     ) -> Forest:
-        trees, place = as_trees(rows.candidates, [tree for booster in grown for tree in booster.chosen], spec.depth)
-        values = np.concatenate([v for booster in grown for v in booster.values])[place]
+        trees, place = as_trees(rows.candidates, [tree for booster in boosters for tree in booster.chosen], spec.depth)
+        values = np.concatenate([v for booster in boosters for v in booster.values])[place]
         classes = np.repeat(np.arange(spec.n_scores) if spec.n_scores > 1 else [1], spec.n_trees).astype(np.int16)
         if trace is not None:
-            self._fill_trace(trace, spec, rows, grown, place, domain.n_classes, paid)
+            self._fill_trace(trace, spec, rows, boosters, place, domain.n_classes, query_budgets)
             trace.labels = (
-                values * np.sign([b for booster in grown for b in booster.betas])[place >> spec.depth] > 0
+                values * np.sign([b for booster in boosters for b in booster.betas])[place >> spec.depth] > 0
             ).astype(np.uint8)  # the class of a leaf is the sign of its value without β, because β may be negative
         leaves, about = ScoreLeaves(values, classes, spec.alpha_link), {"alpha": spec.alpha, "n_bins": spec.n_bins}
-        return self._assembled(spec, domain, trees, leaves, ledger, source, about, rows.scale)
+        return self._assemble_forest(spec, domain, trees, leaves, ledger, source, about, rows.scale)
 
     def _fill_trace(
         self,
         trace: Trace,
         spec: BoostSpec,
         rows: BinnedRows,
-        grown: list[Boosted],
+        boosters: list[BoostedTrees],
         place: np.ndarray,
         n_classes: int,
-        paid: dict[str, QueryBudget],
+        query_budgets: dict[str, QueryBudget],
     ) -> None:
         """Fill the trace for figures: rows in leaves, the class weights that determine leaf values, and the noise."""
-        trace.trees = [tree for booster in grown for tree in booster.traces]
+        trace.trees = [tree for booster in boosters for tree in booster.traces]
         n_places = 2**spec.depth
-        counts = [rows.counted(node, n_places, n_classes) for booster in grown for node in booster.nodes]
+        counts = [rows.counts_in_leaves(node, n_places, n_classes) for booster in boosters for node in booster.nodes]
         trace.counts = np.concatenate(counts)[place]
-        tables = np.concatenate([table for booster in grown for table in booster.tables])[place] / UNIT
-        bounds = np.array([bound for booster in grown for bound in booster.bounds])[place // n_places]
+        tables = np.concatenate([table for booster in boosters for table in booster.tables])[place] / UNIT
+        bounds = np.array([bound for booster in boosters for bound in booster.bounds])[place // n_places]
         if self._budget is None:
             return
         if spec.leaf == "counts":
-            trace.noise = WeightNoise(tables, bounds / float(paid["leaves"].epsilon_each))
+            trace.noise = WeightNoise(tables, bounds / float(query_budgets["leaves"].epsilon_each))
             return
         if spec.as_published:
             scale = boost_mechanisms.published_leaf_scale(spec, float(self._budget) / spec.n_scores)
         else:
-            scale = 2 * spec.max_leaf / float(paid["leaves"].epsilon_each)
+            scale = 2 * spec.max_leaf / float(query_budgets["leaves"].epsilon_each)
         true_values = leaf_link(tables, spec.alpha_link)
         if not spec.as_published:  # as published, values are clamped after noise is added
             true_values = np.clip(true_values, -spec.max_leaf, spec.max_leaf)
         tree = place // n_places
-        if spec.beta == "folded":  # the noise is for β h; here β h is divided by a M W, so that it is at most M
+        if spec.beta == "folded":  # divide β h, which gets the noise, by a M W, so that it is at most M
             beta = np.bincount(tree, true_values * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound
             true_values = true_values * beta / (spec.max_leaf * bounds)
         trace.noise = ValueNoise(tables, true_values, np.full(len(true_values), scale))

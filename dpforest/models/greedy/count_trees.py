@@ -74,6 +74,7 @@ class SplitSelector:
 
     @property
     def _grid(self) -> int:
+        """Number of grid steps of a score for each unit of a histogram (`score_splits`)."""
         return UNIT // self.count_unit
 
     def __call__(self, level: int, histogram: np.ndarray, allowed: np.ndarray) -> np.ndarray:
@@ -83,18 +84,18 @@ class SplitSelector:
             pure = (node_tables(histogram, self.candidates) > 0).sum(axis=1) <= 1
             return np.where(pure, -1, best)
         probability, chance = np.ones(len(scores)), np.ones(len(scores))
-        narrowed = allowed
+        stage_allowed = allowed
         if len(self.stages) == 2:
             by_feature, possible = best_by_feature(scores, allowed, self.candidates)
             feature, probability = self._draw(by_feature, possible, 0, level)
             chance = chance / possible.sum(axis=1)
-            narrowed = allowed & (self.candidates.feature == feature[:, None])
-        chosen, stage_probability = self._draw(scores, narrowed, len(self.stages) - 1, level)
+            stage_allowed = allowed & (self.candidates.feature == feature[:, None])
+        chosen, stage_probability = self._draw(scores, stage_allowed, len(self.stages) - 1, level)
         if self.trace is not None:
             tables = node_tables(histogram, self.candidates)
             self.trace.note_level(
                 probability * stage_probability,
-                chance / narrowed.sum(axis=1),
+                chance / stage_allowed.sum(axis=1),
                 scores[np.arange(len(chosen)), chosen],
                 node_potentials(tables, self.criterion, grid=self._grid),
             )
@@ -124,11 +125,11 @@ def best_by_feature(scores: np.ndarray, allowed: np.ndarray, candidates: Candida
     So draws among scores and draws among maxima need the same noise.
     """
     first = candidates.first
-    with_candidates = np.flatnonzero(np.diff(first))
+    nonempty = np.flatnonzero(np.diff(first))
     lowest = scores.min(axis=1, keepdims=True)
     best, possible = np.tile(lowest, len(first) - 1), np.zeros((len(scores), len(first) - 1), bool)
-    best[:, with_candidates] = np.maximum.reduceat(np.where(allowed, scores, lowest), first[with_candidates], axis=1)
-    possible[:, with_candidates] = np.logical_or.reduceat(allowed, first[with_candidates], axis=1)
+    best[:, nonempty] = np.maximum.reduceat(np.where(allowed, scores, lowest), first[nonempty], axis=1)
+    possible[:, nonempty] = np.logical_or.reduceat(allowed, first[nonempty], axis=1)
     return best, possible
 
 
@@ -171,22 +172,23 @@ def share_out(
     source: SecretSource | DemoSource,
     units: Units | None = None,
 ) -> Shares:
-    """Draw whether each row grows a tree or decides leaves. If `partition` is "independent", also draw the tree.
+    """Return the rows that grow each tree and the rows that decide its leaves, by a random draw for each row.
 
-    With `units`, all rows of a person have the same draw.
+    If `partition` is "independent", the tree of each row is also drawn; otherwise, each row is in every tree. With
+    `units`, all rows of a person have the same draw.
     """
-    out = Shares([], [])
+    shares = Shares([], [])
     if partition == "independent":
-        drawn = assign_rows(row_ids, n_trees * share.denominator, source, units=units)
-        tree_of_row, part = drawn // share.denominator, drawn % share.denominator
+        draws = assign_rows(row_ids, n_trees * share.denominator, source, units=units)
+        tree_of_row, part = draws // share.denominator, draws % share.denominator
         order = np.argsort(tree_of_row, kind="stable")
         for rows in np.split(order, np.cumsum(np.bincount(tree_of_row, minlength=n_trees))[:-1]):
             grows = part[rows] < share.numerator
-            out.structure.append(rows[grows])
-            out.estimation.append(rows[~grows])
-        return out
+            shares.structure.append(rows[grows])
+            shares.estimation.append(rows[~grows])
+        return shares
     for tree in range(n_trees):
         grows = assign_rows(row_ids, share.denominator, source, key=1 + tree, units=units) < share.numerator
-        out.structure.append(np.flatnonzero(grows))
-        out.estimation.append(np.flatnonzero(~grows))
-    return out
+        shares.structure.append(np.flatnonzero(grows))
+        shares.estimation.append(np.flatnonzero(~grows))
+    return shares

@@ -56,7 +56,7 @@ class TreeSpec:
     def split_sensitivity(self) -> Fraction:
         """Sensitivity in the ledger: the largest change, in rows, of a split's score by one row.
 
-        With a unit of privacy: one person may change scores in several nodes. The result is the largest sum of these
+        With a unit of privacy, a person may change scores in several nodes. The result is the largest sum of these
         changes, in persons, over all nodes of the last level. It is rounded up to tenths.
         """
         if self.count_unit == 1:
@@ -70,7 +70,7 @@ class TreeSpec:
         if self.epsilon is None:
             ledger.charge("exact splits and counts of every leaf", "none", 1, None, 1, "sequential")
             return None
-        each = self.epsilon * self.preparation.left / rows_changed(self.neighbors)
+        each = self.epsilon * self.preparation.remaining_share / rows_changed(self.neighbors)
         splits = ledger.charge(
             LEVELS_OF_SPLITS,
             "exponential",
@@ -160,10 +160,10 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         if self.mode == "as_published":
             return self._fit_published(domain, rows, trace)
         source, ledger = source_for(self.random_state), self._ledger(domain)
-        spec, rows = self._prepared(domain, rows, ledger, source)
+        spec, rows = self._prepare_rows(domain, rows, ledger, source)
         tree_trace = TreeTrace() if trace is not None and trace.draws else None
-        paid = spec.charge(ledger)
-        stages = [paid[0]] if paid is not None else []
+        query_budgets = spec.charge(ledger)
+        stages = [query_budgets[0]] if query_budgets is not None else []
         count_unit, n_classes = domain.count_unit, domain.n_classes
         selector = SplitSelector(
             rows.candidates,
@@ -176,9 +176,9 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             n_classes=n_classes,
         )
         candidates, bins, y, weights = rows.candidates, rows.bins, rows.y, rows.weights
-        root = None  # a release computes the root histogram from its rows
+        root = None  # if None, `grow_tree` computes the root histogram, which only simulations share
         if isinstance(source, DemoSource):
-            root = rows.once(("root",), lambda: root_histogram(candidates, bins, y, weights, n_classes))
+            root = rows.cached(("root",), lambda: root_histogram(candidates, bins, y, weights, n_classes))
         chosen, node = grow_tree(
             candidates, bins, y, weights, n_classes=n_classes, depth=spec.depth, choose=selector, root=root
         )
@@ -187,20 +187,21 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         trees, place = as_trees(candidates, [chosen], spec.depth)
         counts = table[place]
         values = counts
-        if paid is not None:
-            values = noisy_table(counts, count_unit, paid[1], source)
+        if query_budgets is not None:
+            values = noisy_table(counts, count_unit, query_budgets[1], source)
         if trace is not None:
             trace.trees, trace.counts = [tree_trace] if tree_trace else [], counts
             trace.labels = leaf_votes(leaf_shares(values, "clamp", 0))
-            if paid is not None:
-                trace.noise = CountNoise(counts, "discrete-laplace", float(paid[1].epsilon_each) / count_unit)
+            if query_budgets is not None:
+                trace.noise = CountNoise(counts, "discrete-laplace", float(query_budgets[1].epsilon_each) / count_unit)
             if count_unit > 1:
                 trace.counts = counts / count_unit
         about = {"criterion": self.criterion, "n_bins": self.n_bins}
         leaves = CountLeaves(values, count_unit=count_unit)
-        return self._assembled(spec, domain, trees, leaves, ledger, source, about, rows.scale)
+        return self._assemble_forest(spec, domain, trees, leaves, ledger, source, about, rows.scale)
 
     def _fit_published(self, domain: Domain, rows: BinnedRows, trace: Trace | None) -> Forest:
+        """Fit the paper's tree. Its ledger has no budget."""
         source, ledger = source_for(self.random_state), self._ledger(domain)
         spec = self._plan(domain, rows.n_given)
         seed = demo_seed(source) if self.epsilon is not None else 0
@@ -212,7 +213,9 @@ class FriedmanSchusterClassifier(GreedyClassifier):
         if trace is not None:
             trace.counts, trace.labels = counts, leaf_votes(leaf_shares(values, "clamp", 0))
             trace.noise = None if share is None else CountNoise(counts, "continuous-laplace", float(share))
-        return self._assembled(spec, domain, trees, CountLeaves(values), ledger, source, {"criterion": self.criterion})
+        return self._assemble_forest(
+            spec, domain, trees, CountLeaves(values), ledger, source, {"criterion": self.criterion}
+        )
 
     def _charge(self, spec: TreeSpec | PublishedTreeSpec, ledger: Ledger, n_leaves: int) -> None:
         spec.charge(ledger)
@@ -224,6 +227,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     @property
     def _needs_bound(self) -> bool:
+        """Whether the sensitivity of the criterion depends on a bound on the number of rows."""
         return self.criterion == GAIN_RATIO or depends_on_rows(self.criterion)
 
     @property
@@ -232,7 +236,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
 
     @property
     def _hides_rows(self) -> bool:
-        return self.epsilon is not None  # also as published, because the paper's draws need a bound too
+        return self.epsilon is not None  # as published, the paper's draws also need a bound
 
     def _spec_after(self, domain: Domain, preparation: Preparation, n_rows: int) -> TreeSpec | PublishedTreeSpec:
         depth, bound = int(self._shape(domain, preparation)[1]), self._row_bound(n_rows)
@@ -255,7 +259,7 @@ class FriedmanSchusterClassifier(GreedyClassifier):
             n_classes=domain.n_classes,
         )
         if domain.unit is not None and self._budget is not None:
-            each = self._budget * preparation.left / rows_changed(self.neighbors) * (1 - share)
+            each = self._budget * preparation.remaining_share / rows_changed(self.neighbors) * (1 - share)
             noise_scale(each, domain.count_unit)  # raises an error if the samplers cannot draw so much noise
         return spec
 

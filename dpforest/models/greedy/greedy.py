@@ -89,8 +89,8 @@ class GreedyClassifier(DataDependentClassifier):
         """Return the rows with their bins. The parameters are those of `DataDependentClassifier.encode`."""
         return bin_rows(domain, X, y, row_ids, int(self.n_bins), n_given=n_given, units=units)
 
-    def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise any ValueError of the fit before its first question, so that a fit that fails spends no budget.
+    def _check_plan(self, domain: Domain, n_rows: int) -> None:
+        """Raise every ValueError of a fit before its first question, so that a fit that fails spends no budget.
 
         Under add-remove, an error must not depend on the number of rows. So this method plans a fit on 0 rows, or on
         `size` rows if `size` is given.

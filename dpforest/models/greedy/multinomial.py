@@ -45,7 +45,7 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     "As published" below means ``mode="as_published"``, and "certified" means ``mode="certified"``.
 
-    Each row of a tree either helps to choose its splits (structure row) or its leaf labels (estimation row). The
+    Each row of a tree helps to choose either the splits (structure row) or the leaf labels (estimation row). The
     temperatures B1, B2 and B3 set how strongly the draws of features, values and labels favor the best choice. A
     temperature is also the ε that one draw costs.
 
@@ -153,7 +153,7 @@ class MultinomialForestClassifier(GreedyClassifier):
     def _preparation(self, domain: Domain, n_rows: int) -> Preparation:
         """Return the preparation, without the scale if `scale_share` is "auto" and the user sets temperatures.
 
-        The cost of these temperatures must not exceed what is left of ε. The noisy number of rows decides whether a fit
+        The cost of these temperatures must not exceed the remaining ε. The noisy number of rows decides whether a fit
         spends a share of ε on the scale. So if the fit could spend this share, the noise would decide whether the
         temperatures are too high, and the fit could fail after it has spent budget.
         """
@@ -189,9 +189,9 @@ class MultinomialForestClassifier(GreedyClassifier):
             )
         depth = DEFAULT_DEPTH if depth is None else depth
         check_count("max_depth", depth, 1, MAX_DEPTH)
-        tree = (self._budget or Fraction(1)) * preparation.left / rows_changed(self.neighbors)
-        tree /= n_trees if self.partition == "shared" else 1
-        feature, value, label = certified_temperatures(tree, self._given_temperatures, depth)
+        tree_epsilon = (self._budget or Fraction(1)) * preparation.remaining_share / rows_changed(self.neighbors)
+        tree_epsilon /= n_trees if self.partition == "shared" else 1
+        feature, value, label = certified_temperatures(tree_epsilon, self._given_temperatures, depth)
         share = structure_share(self.partition_rate)
         spec = MultinomialSpec(
             n_trees, depth, feature, value, label, self.partition, share, self.neighbors, preparation
@@ -202,13 +202,14 @@ class MultinomialForestClassifier(GreedyClassifier):
 
     @property
     def _given_temperatures(self) -> tuple:
+        """B1, B2 and B3 as the user sets them; None for a temperature that is derived from ε."""
         return self.feature_temperature, self.value_temperature, self.label_temperature
 
     def _fit_forest(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None = None) -> Forest:
         if self.mode == "as_published":
             return self._fit_published(domain, rows, n_jobs, trace)
         source, ledger = source_for(self.random_state), self._ledger(domain)
-        spec, rows = self._prepared(domain, rows, ledger, source)
+        spec, rows = self._prepare_rows(domain, rows, ledger, source)
         stages: list[QueryBudget] = []
         if not ledger.has_budget:
             source = DemoSource(self.structure_seed)
@@ -235,27 +236,27 @@ class MultinomialForestClassifier(GreedyClassifier):
                 count_unit=count_unit,
                 n_classes=n_classes,
             )
-            growing = shares.structure[tree]
+            structure_rows = shares.structure[tree]
             chosen, _ = grow_tree(
                 rows.candidates,
-                rows.bins[growing],
-                rows.y[growing],
-                weights[growing],
+                rows.bins[structure_rows],
+                rows.y[structure_rows],
+                weights[structure_rows],
                 n_classes=n_classes,
                 depth=spec.depth,
                 choose=selector,
             )
-            deciding = shares.estimation[tree]
-            places = places_of_rows(rows.candidates, rows.bins[deciding], chosen)
-            leaf_table(places, rows.y[deciding], weights[deciding], tables[tree])
+            estimation_rows = shares.estimation[tree]
+            places = places_of_rows(rows.candidates, rows.bins[estimation_rows], chosen)
+            leaf_table(places, rows.y[estimation_rows], weights[estimation_rows], tables[tree])
             return chosen
 
         if n_jobs == 1:
-            grown = [grow(tree) for tree in range(spec.n_trees)]
+            chosen_candidates = [grow(tree) for tree in range(spec.n_trees)]
         else:
             with ThreadPoolExecutor(n_jobs) as pool:
-                grown = list(pool.map(grow, range(spec.n_trees)))
-        trees, place = as_trees(rows.candidates, grown, spec.depth)
+                chosen_candidates = list(pool.map(grow, range(spec.n_trees)))
+        trees, place = as_trees(rows.candidates, chosen_candidates, spec.depth)
         counts = tables.reshape(-1, n_classes)[place]
         labels = self._labels(spec, counts, ledger, source, count_unit)
         if trace is not None:
@@ -263,7 +264,7 @@ class MultinomialForestClassifier(GreedyClassifier):
             trace.counts = counts if count_unit == 1 else counts / count_unit
             trace.noise = CountNoise(counts, "exponential", float(spec.label) / count_unit)
         about = {"split_score": self.split_score, "n_bins": self.n_bins}
-        return self._assembled(spec, domain, trees, LabelLeaves(labels), ledger, source, about, rows.scale)
+        return self._assemble_forest(spec, domain, trees, LabelLeaves(labels), ledger, source, about, rows.scale)
 
     def _labels(
         self,
@@ -273,6 +274,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         source: SecretSource | DemoSource,
         count_unit: int,
     ) -> np.ndarray:
+        """Return the label of each leaf: drawn and charged or, without privacy, the most frequent class."""
         if not ledger.has_budget:
             return true_labels(counts, self.structure_seed)
         return release_labels(
@@ -289,16 +291,17 @@ class MultinomialForestClassifier(GreedyClassifier):
         )
 
     def _fit_published(self, domain: Domain, rows: BinnedRows, n_jobs: int, trace: Trace | None) -> Forest:
+        """Fit the paper's forest. Its ledger has no budget."""
         spec, source, ledger = self._plan(domain, rows.n_given), source_for(self.random_state), self._ledger(domain)
         seed = demo_seed(source) if self.epsilon is not None or self.random_state is not None else self.structure_seed
         ledger.charge("splits and labels, as published", "exponential", 1, None, 1, "sequential")
-        words = rows.once(("words",), lambda: sorted_words(rows.codes, rows.y))
+        words = rows.cached(("words",), lambda: sorted_words(rows.codes, rows.y))
         trees, counts = spec.grow(domain, rows.codes, rows.y, words, seed=seed, n_jobs=n_jobs)
         labels = draw_by_frequency(counts, spec.label, seed)
         if trace is not None:
             trace.counts, trace.labels, trace.noise = counts, labels, FrequencyNoise(counts, spec.label)
         about = {"split_score": self.split_score, "n_bins": self.n_bins}
-        return self._assembled(spec, domain, trees, LabelLeaves(labels), ledger, source, about)
+        return self._assemble_forest(spec, domain, trees, LabelLeaves(labels), ledger, source, about)
 
     def _charge(self, spec: MultinomialSpec | PublishedSpec, ledger: Ledger, n_leaves: int) -> None:
         if ledger.has_budget and isinstance(spec, MultinomialSpec):
@@ -310,11 +313,11 @@ class MultinomialForestClassifier(GreedyClassifier):
         return self._promise(spec, domain, spec.n_trees * 2**spec.depth if isinstance(spec, MultinomialSpec) else 0)
 
     def _certificate(
-        self, spec: Any, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, **more: Any
+        self, spec: Any, domain: Domain, ledger: Ledger, source: SecretSource | DemoSource, **options: Any
     ) -> Certificate:
         if self.epsilon is not None and isinstance(spec, PublishedSpec):
-            more = {"nominal_epsilon": spec.nominal}
-        return super()._certificate(spec, domain, ledger, source, **more)
+            options = {"nominal_epsilon": spec.nominal}
+        return super()._certificate(spec, domain, ledger, source, **options)
 
     def _mechanism_words(self, spec: MultinomialSpec | PublishedSpec) -> str:
         is_published = isinstance(spec, PublishedSpec)
@@ -341,4 +344,4 @@ def _shares(rows: BinnedRows, spec: MultinomialSpec, partition: str, source: Sec
     # the memo.
     if isinstance(source, SecretSource) or partition == "shared":
         return draw()
-    return rows.once(("shares", source.seed, spec.n_trees, spec.share), draw)
+    return rows.cached(("shares", source.seed, spec.n_trees, spec.share), draw)

@@ -52,10 +52,10 @@ class MultinomialSpec:
     def charge(self, ledger: Ledger) -> list[QueryBudget]:
         """Charge the ledger for the draws of splits, on the rows that grow the trees."""
         turns, branches = (self.n_trees, 1) if self.partition == "shared" else (1, self.n_trees)
-        of = "tree by tree" if self.partition == "shared" else f"{ledger.units} shared out among the trees"
-        paid = [
+        row_words = "tree by tree" if self.partition == "shared" else f"{ledger.units} shared out among the trees"
+        query_budgets = [
             ledger.charge(
-                f"{what} of each level, {of}",
+                f"{what} of each level, {row_words}",
                 "exponential",
                 2,
                 each,
@@ -66,12 +66,12 @@ class MultinomialSpec:
             )
             for what, each in (("feature", self.feature), ("value to split at", self.value))
         ]
-        return [query_budget for query_budget in paid if query_budget is not None]
+        return [query_budget for query_budget in query_budgets if query_budget is not None]
 
     def charge_labels(self, ledger: Ledger, n_leaves: int) -> None:
         """Charge the ledger for the draws of labels, on the rows that decide leaves."""
-        how = (self.label_epsilon, self.n_trees, self.partition, self.neighbors)
-        charge_leaves("exponential", range(n_leaves), *how, ledger, LABELS, ESTIMATION)
+        arguments = (self.label_epsilon, self.n_trees, self.partition, self.neighbors)
+        charge_leaves("exponential", range(n_leaves), *arguments, ledger, LABELS, ESTIMATION)
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,12 @@ class PublishedSpec:
         )
 
 
-def certified_temperatures(tree: Fraction, given: tuple, depth: int) -> tuple[Any, Any, Any]:
-    """Return B1 = B2 = ε_tree / (2 d) and B3 = ε_tree for ε_tree = `tree` and d = `depth`.
+def certified_temperatures(tree_epsilon: Fraction, given: tuple, depth: int) -> tuple[Any, Any, Any]:
+    """Return B1 = B2 = ε_tree / (2 d) and B3 = ε_tree for ε_tree = `tree_epsilon` and d = `depth`.
 
     A temperature that the user sets replaces the derived temperature.
     """
-    return _temperatures(given, (tree / (2 * depth), tree / (2 * depth), tree))
+    return _temperatures(given, (tree_epsilon / (2 * depth), tree_epsilon / (2 * depth), tree_epsilon))
 
 
 def published_temperatures(

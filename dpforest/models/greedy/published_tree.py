@@ -15,7 +15,7 @@ import numpy as np
 from dpforest.checks import check_count
 from dpforest.limits import MAX_DEPTH
 from dpforest.models.preparation import Preparation
-from dpforest.models.random.spec import PUBLISHED_LEAF_CAP, capped
+from dpforest.models.random.spec import PUBLISHED_LEAF_CAP, leaf_cap_sentences
 from dpforest.privacy.ledger import Ledger, rows_changed
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, Trees
@@ -77,7 +77,7 @@ class PublishedTreeSpec:
 
     def departures(self, domain: Domain) -> tuple[str, ...]:
         """Return sentences for the certificate about differences from the paper's tree."""
-        return capped(domain, self.depth, "multiway", PUBLISHED_LEAF_CAP)
+        return leaf_cap_sentences(domain, self.depth, "multiway", PUBLISHED_LEAF_CAP)
 
     def grow(self, domain: Domain, codes: np.ndarray, y: np.ndarray, *, seed: int) -> tuple[Trees, np.ndarray]:
         """Return the tree, and the number of rows of each class in each leaf, int64 (n_leaves, n_classes).
@@ -119,15 +119,17 @@ def score(tables: np.ndarray, criterion: str) -> np.ndarray:
     """
     if criterion == "max":
         return tables.max(axis=2).sum(axis=1).astype(float)
-    of_child = tables.sum(axis=2)
+    child_sizes = tables.sum(axis=2)
     if criterion == "gini":
-        return (np.square(tables, dtype=float).sum(axis=2) / np.maximum(of_child, 1)).sum(axis=1) - of_child.sum(axis=1)
-    child_entropy = (_n_log_n(of_child) - _n_log_n(tables).sum(axis=2)).sum(axis=1)
+        return (np.square(tables, dtype=float).sum(axis=2) / np.maximum(child_sizes, 1)).sum(axis=1) - child_sizes.sum(
+            axis=1
+        )
+    child_entropy = (_n_log_n(child_sizes) - _n_log_n(tables).sum(axis=2)).sum(axis=1)
     if criterion == "entropy":
         return -child_entropy
-    n = of_child.sum(axis=1)
+    n = child_sizes.sum(axis=1)
     gain = _n_log_n(n) - _n_log_n(tables.sum(axis=1)).sum(axis=1) - child_entropy
-    split_information = _n_log_n(n) - _n_log_n(of_child).sum(axis=1)
+    split_information = _n_log_n(n) - _n_log_n(child_sizes).sum(axis=1)
     return n * np.divide(gain, split_information, out=np.zeros(len(n)), where=split_information > 1e-9)
 
 
@@ -142,6 +144,7 @@ def choice_law(scores: np.ndarray, weights: np.ndarray | float, share: float, sp
 
 
 def _n_log_n(n: np.ndarray) -> np.ndarray:
+    """Return n log2(n) for each count n; 0 for n = 0."""
     return n * np.log2(np.maximum(n, 1))
 
 
@@ -165,6 +168,8 @@ class _Node:
 
 @dataclass
 class _Split:
+    """The test of a node, and its children."""
+
     feature: int
     cut: int | None  # None if the split has a child for each category
     children: Sequence[_Node]
@@ -182,6 +187,7 @@ class _Growth:
         self.spread = sensitivity(spec.criterion, spec.n_bound)
 
     def tree(self) -> tuple[Trees, np.ndarray]:
+        """Grow the tree. Return the tree and the class counts of its leaves (`PublishedTreeSpec.grow`)."""
         features = self.domain.features
         categories = frozenset(j for j, f in enumerate(features) if f.kind != "numeric" and f.n_codes > 1)
         ranges = {j: (0, features[j].n_codes - 1) for j in _numeric_attributes(self.domain)}
@@ -234,6 +240,7 @@ class _Growth:
         )
 
     def _may_split(self, node: _Node) -> bool:
+        """Return whether a node has a large noisy count; without privacy, whether it has several classes."""
         if self.share is None:
             return len(np.unique(self.y[node.rows])) > 1
         noisy = len(node.rows) + self.draw.laplace(scale=1 / self.share)
@@ -247,9 +254,10 @@ class _Growth:
         the first interval with the best score.
         """
         low, high = node.ranges[j]
-        edges, place = np.unique(np.r_[low, high, self.codes[node.rows, j]], return_inverse=True)
-        n, k = len(edges), self.domain.n_classes  # all cuts between two edges split rows alike
-        table = np.bincount(place[2:] * k + self.y[node.rows], minlength=n * k).reshape(n, k)
+        edges, edge_index = np.unique(np.r_[low, high, self.codes[node.rows, j]], return_inverse=True)
+        # All cuts between two neighboring edges divide the rows in the same way.
+        n, k = len(edges), self.domain.n_classes
+        table = np.bincount(edge_index[2:] * k + self.y[node.rows], minlength=n * k).reshape(n, k)
         below = table.cumsum(axis=0)[:-1]
         scores = score(np.stack([below, table.sum(axis=0) - below], axis=1), self.spec.criterion)
         i = self._choose(scores, np.diff(edges))
@@ -259,9 +267,9 @@ class _Growth:
     def _table(self, rows: np.ndarray, j: int, cut: int | None) -> np.ndarray:
         """Return the class counts of the children (n_children, n_classes)."""
         codes, n_classes = self.codes[rows, j], self.domain.n_classes
-        place = codes.astype(np.int64) if cut is None else (codes > cut).astype(np.int64)
+        child_index = codes.astype(np.int64) if cut is None else (codes > cut).astype(np.int64)
         cells = self.widths[j] * n_classes
-        return np.bincount(place * n_classes + self.y[rows], minlength=cells).reshape(-1, n_classes)
+        return np.bincount(child_index * n_classes + self.y[rows], minlength=cells).reshape(-1, n_classes)
 
     def _choose(self, scores: np.ndarray, weights: np.ndarray | float = 1.0) -> int:
         """Draw a choice by the exponential mechanism with weights. Without privacy, return the first best choice."""

@@ -10,7 +10,7 @@ from dpforest.models.base import AUTO, ForestClassifier, bound_sentence
 from dpforest.models.depth_rules import jagannathan_depth
 from dpforest.models.preparation import Preparation
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
+from dpforest.models.random.spec import ForestSpec, leaf_cap, leaf_cap_sentences
 from dpforest.models.shape_rules import even_forest_shape, jagannathan_shape
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.tables.domain import Domain
@@ -21,8 +21,8 @@ class JagannathanForestClassifier(RandomStructureClassifier):
     """JPW: ten random trees on all rows, with Laplace noise on the class counts of each leaf.
 
     As published (``mode="as_published"``), predictions average the class shares in leaves, and a test on a categorical
-    feature has a child for each category. In certified mode, predictions add up log-odds of classes in leaves, and a
-    test on a categorical feature compares a category with a threshold in the public order of the categories.
+    feature has a child for each category. In certified mode, predictions add up log-odds of classes in leaves. A
+    test on a categorical feature then compares a category with a threshold in the public order of the categories.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
             depth = jagannathan_depth(domain.n_features, float(mean_codes), n)
         check_count("max_depth", depth, 0, MAX_DEPTH)
         if published:
-            departures = capped(domain, depth, "multiway", max_leaves)
+            departures = leaf_cap_sentences(domain, depth, "multiway", max_leaves)
             if self.needs_all_rows and self.neighbors == ADD_REMOVE:
                 exact_depth = "The depth follows from the exact number of rows, which is private under add-remove."
                 departures = (exact_depth, *departures)
@@ -98,7 +98,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
 
     @property
     def needs_all_rows(self) -> bool:
-        """Whether the depth follows from the exact number of rows."""
+        """Whether the depth depends on the exact number of rows."""
         may_use_number = self.mode == "as_published" or self.neighbors != ADD_REMOVE
         by_paper_rule = self.max_depth is None or self.max_depth == AUTO and self.mode == "as_published"
         return by_paper_rule and self.n_bound is None and may_use_number
@@ -120,6 +120,7 @@ class _EvenForest(RandomStructureClassifier):
     }
 
     def _even_spec(self, domain: Domain, preparation: Preparation, mechanism: str) -> ForestSpec:
+        """Return the plan of a forest whose leaves are released by this mechanism."""
         budget = self.budget or ("paper" if self.mode == "as_published" else "fair")
         n_trees, depth = self._shape(domain, preparation)
         return ForestSpec(

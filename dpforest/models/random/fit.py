@@ -31,7 +31,7 @@ def fit_forest(
     row_ids: np.ndarray,
     n_jobs: int,
     scale: ReleasedScale | None = None,
-    counted: np.ndarray | int = 0,
+    further_counts: np.ndarray | int = 0,
     units: Units | None = None,
 ) -> tuple[Trees, LabelLeaves | CountLeaves]:
     """Grow the trees of a forest and release the values of its leaves.
@@ -63,7 +63,7 @@ def fit_forest(
         Number of threads; the result does not depend on it.
     scale : ReleasedScale, optional
         Released distribution of each numeric attribute, from which thresholds are drawn.
-    counted : int64 array of shape (n_leaves, n_classes), or 0
+    further_counts : int64 array of shape (n_leaves, n_classes), or 0
         Counts of further rows, from `PartCounter`. They are added to the counts of `X` before the release.
     units : Units, optional
         Persons and weights of the rows, if the domain declares a unit.
@@ -81,9 +81,9 @@ def fit_forest(
     trees = spec.grow(domain, structure_seed, scale, to_file=is_release)
     tree_of_row = rows_to_trees(spec, row_ids, source, units)
     counts = count_kept_rows(trees, domain, X, y, tree_of_row, n_jobs=n_jobs, units=units)
-    if np.shape(counted) not in ((), counts.shape):
+    if np.shape(further_counts) not in ((), counts.shape):
         raise ValueError("The counts are not those of the leaves of this forest; count the rows with this forest.")
-    counts += counted
+    counts += further_counts
 
     if epsilon is not None and is_release:
         values = _release(spec, counts, epsilon, ledger, source)
@@ -120,16 +120,21 @@ def count_kept_rows(
     """Return the result of `count_rows` without the rows that a partition drops. For the data holder only."""
     weight = None if units is None else units.weight
     if tree_of_row is not None and tree_of_row.min(initial=0) < 0:
-        kept = np.flatnonzero(tree_of_row >= 0)
-        X, y, tree_of_row = X.iloc[kept] if hasattr(X, "iloc") else X[kept], y[kept], tree_of_row[kept]
-        weight = None if weight is None else weight[kept]
+        kept_rows = np.flatnonzero(tree_of_row >= 0)
+        X, y, tree_of_row = (
+            X.iloc[kept_rows] if hasattr(X, "iloc") else X[kept_rows],
+            y[kept_rows],
+            tree_of_row[kept_rows],
+        )
+        weight = None if weight is None else weight[kept_rows]
     return count_rows(
         trees, domain, X, y, n_classes=domain.n_classes, tree_of_row=tree_of_row, weight=weight, n_jobs=n_jobs
     )
 
 
 def _release(spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, ledger: Ledger, source) -> np.ndarray:
-    how = {
+    """Charge the ledger, and return a noisy value of each leaf: labels, or counts."""
+    arguments = {
         "epsilon": spec.leaf_epsilon(epsilon),
         "n_trees": spec.n_trees,
         "partition": spec.partition,
@@ -139,9 +144,9 @@ def _release(spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, ledger: Le
         "count_unit": spec.count_unit,
     }
     if spec.releases_counts:
-        values = release.release_counts(counts, **how)
+        values = release.release_counts(counts, **arguments)
     else:
-        values = release.release_labels(counts, mechanism=spec.mechanism, **how)
+        values = release.release_labels(counts, mechanism=spec.mechanism, **arguments)
     return values
 
 

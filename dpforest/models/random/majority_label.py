@@ -8,7 +8,7 @@ from dpforest.models.base import ForestClassifier
 from dpforest.models.depth_rules import fletcher_islam_depth
 from dpforest.models.preparation import Preparation
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
+from dpforest.models.random.spec import ForestSpec, leaf_cap, leaf_cap_sentences
 from dpforest.models.shape_rules import majority_label_shape
 from dpforest.privacy.laws import CERTIFIED, PUBLISHED
 from dpforest.tables.domain import Domain
@@ -130,7 +130,7 @@ class MajorityLabelForestClassifier(RandomStructureClassifier):
         max_leaves = leaf_cap(self.max_leaves, self.mode)
         if published:
             check_count("max_depth", depth, 0, MAX_DEPTH)
-            departures = (*departures, *capped(domain, depth, categorical, max_leaves))
+            departures = (*departures, *leaf_cap_sentences(domain, depth, categorical, max_leaves))
         return ForestSpec(
             n_trees=n_trees,
             depth=depth,

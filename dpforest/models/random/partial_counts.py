@@ -23,7 +23,7 @@ from dpforest.trees.released_scale import ReleasedScale
 
 # Fields of `ForestSpec` on which exact counts do not depend. All other settings of two parts must be equal before their
 # counts are added.
-_LATER = (
+_RELEASE_FIELDS = (
     "mechanism",
     "neighbors",
     "voting",
@@ -66,8 +66,14 @@ class PartialCounts:
     def __post_init__(self) -> None:
         counts, n = self.counts, self.n_rows
         most = MAX_COUNT if self.settings.get("count_unit", 1) == 1 else MAX_WEIGHT
-        is_table = isinstance(counts, np.ndarray) and counts.dtype == np.int64 and counts.ndim == 2
-        if not is_table or counts.min(initial=0) < 0 or counts.max(initial=0) >= most or type(n) is not int or n < 0:
+        is_valid_array = isinstance(counts, np.ndarray) and counts.dtype == np.int64 and counts.ndim == 2
+        if (
+            not is_valid_array
+            or counts.min(initial=0) < 0
+            or counts.max(initial=0) >= most
+            or type(n) is not int
+            or n < 0
+        ):
             raise ValueError(
                 f"counts must be int64 (n_leaves, n_classes), at least 0 and below {most:,}, and n_rows a whole number "
                 "of at least 0."
@@ -75,7 +81,7 @@ class PartialCounts:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.__post_init__()  # a pickle may have been written by another version
+        self.__post_init__()  # check again, because another version may have written the pickle
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: exact counts of a part of the rows, curator only>"
@@ -167,7 +173,7 @@ def counting_settings(
     random_state: int | None,
 ) -> dict[str, Any]:
     """Return everything that exact counts depend on, except the rows."""
-    choices = {name: value for name, value in asdict(spec).items() if name not in _LATER}
+    choices = {name: value for name, value in asdict(spec).items() if name not in _RELEASE_FIELDS}
     schema = json.dumps(domain.to_dict())  # as JSON, because 1 and True are equal in Python but differ in JSON
     released = None if scale is None else scale.cumulative.tolist()
     seeds = {"structure_seed": structure_seed, "random_state": random_state}

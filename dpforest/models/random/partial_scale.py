@@ -65,7 +65,7 @@ class PartialScale:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class ReleasedPreparation:
     """The plan and the scale that `fit_scale` released, and the cost of this release.
 
     Parameters

@@ -7,7 +7,7 @@ from dpforest.limits import MAX_DEPTH
 from dpforest.models.base import AUTO, ForestClassifier
 from dpforest.models.preparation import Preparation
 from dpforest.models.random.random_structure import RandomStructureClassifier
-from dpforest.models.random.spec import ForestSpec, capped, leaf_cap
+from dpforest.models.random.spec import ForestSpec, leaf_cap, leaf_cap_sentences
 from dpforest.models.shape_rules import noisy_counts_shape
 from dpforest.tables.domain import Domain
 
@@ -107,5 +107,5 @@ class RandomDecisionForestClassifier(RandomStructureClassifier):
             as_published=published,
             preparation=preparation,
             count_unit=domain.count_unit,
-            departures=capped(domain, depth, self.categorical, max_leaves) if published else (),
+            departures=leaf_cap_sentences(domain, depth, self.categorical, max_leaves) if published else (),
         )

@@ -20,7 +20,7 @@ from dpforest.models.part_reading import PartReadingClassifier
 from dpforest.models.preparation import RANDOM_STRUCTURE
 from dpforest.models.random.fit import fit_forest
 from dpforest.models.random.partial_counts import PartCounter, PartialCounts, counting_settings
-from dpforest.models.random.partial_scale import PartialScale, Prepared
+from dpforest.models.random.partial_scale import PartialScale, ReleasedPreparation
 from dpforest.models.random.spec import ForestSpec
 from dpforest.privacy import published
 from dpforest.privacy.certificate import Certificate
@@ -63,8 +63,8 @@ class RandomStructureClassifier(PartReadingClassifier):
         0, the ids count rows across all parts. So with equal seeds, `fit_chunks` and `fit` give the same result bit for
         bit, wherever the table is cut.
 
-        If the domain declares a unit of privacy, the fit starts with an additional pass over all parts, which counts
-        the rows of each person, because a person may have rows in several parts. This pass holds the identifiers of all
+        If the domain declares a unit of privacy, a person may have rows in several parts. So the fit starts with an
+        additional pass over all parts, which counts the rows of each person. This pass holds the identifiers of all
         persons in memory.
 
         Parameters
@@ -98,16 +98,16 @@ class RandomStructureClassifier(PartReadingClassifier):
         >>> text == forest.fit(data.X, data.y).forest_.to_json(uncertified=True)
         True
         """
-        domain, model = self._given_domain(), self._checked()
+        domain, model = self._given_domain(), self._checked_copy()
         registry = self._count_persons(domain, chunks) if domain.unit is not None else None
-        if model._asks_first(domain):
+        if model._asks_before_growth(domain):
             if isinstance(chunks, Iterator):
                 return self._fit_iterator(chunks, account)
             scales, out_of_domain = PartialScale.of_nobody(domain), OutOfDomainCells()
             for X, y, *groups in chunks:
                 X, y = self._checked_part(X, y)
                 scales += self._scale_of(domain, X, y, out_of_domain, groups[0] if groups else None, registry)
-            out_of_domain.warn()  # before the first question: a filter may turn the warning into an error
+            out_of_domain.warn()  # before the first question, because a filter may turn the warning into an error
             scales = _with_person_counts(scales, registry)
             if account is not None:
                 model._check_and_book(account, domain, scales.n_given)
@@ -126,7 +126,7 @@ class RandomStructureClassifier(PartReadingClassifier):
             )
             total += counter.count(rows, tree_of_person)
         total = _with_person_counts(total, registry)
-        if not model._asks_first(domain):  # otherwise the code above has already given both warnings
+        if not model._asks_before_growth(domain):  # otherwise the code above has already given both warnings
             out_of_domain.warn()
             self._warn_of_leaks(domain)
             if account is not None:
@@ -149,7 +149,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         )
         model = type(self)(**{**self.get_params(deep=False), "scale_share": "public"})
         model.fit_chunks(chunks, account=account)
-        return self._fitted(model.forest_, model.domain_)
+        return self._store_forest(model.forest_, model.domain_)
 
     def partial_scale(self, X: Any, y: Any, groups: Any = None) -> PartialScale:
         """Count the rows of one part in cells of numeric attributes, for `fit_scale`. For the data holder only.
@@ -173,7 +173,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         ValueError
             In the cases that `fit_chunks` lists.
         """
-        self._checked()
+        self._checked_copy()
         return self._scale_of(self._given_domain(), *self._checked_part(X, y), None, groups)
 
     def fit_scale(self, part: PartialScale) -> Self:
@@ -198,14 +198,14 @@ class RandomStructureClassifier(PartReadingClassifier):
             If the rows were counted for another domain, or in the cases that `fit_chunks` lists.
         """
         domain = self._given_domain()
-        model = self._checked()
+        model = self._checked_copy()
         part.check(domain)
         self._warn_of_leaks(domain)
         model._check_size(part.n_given)
-        model._check_unasked(domain, part.n_given)
+        model._check_plan(domain, part.n_given)
         source, ledger = source_for(model.random_state), model._ledger(domain)
         spec, scale = model._prepare(domain, part.n_rows, part.n_given, lambda: part.cells, ledger, source)
-        self.prepared_ = Prepared(spec, scale, ledger.entries, model._settings())
+        self.prepared_ = ReleasedPreparation(spec, scale, ledger.entries, model._settings())
         return self
 
     def _scale_of(
@@ -217,11 +217,12 @@ class RandomStructureClassifier(PartReadingClassifier):
         groups: Any = None,
         registry: UnitRegistry | None = None,
     ) -> PartialScale:
+        """Return the counts of a checked part in cells of numeric attributes."""
         rows = read_rows(domain, X, y, out_of_domain=out_of_domain, groups=groups, registry=registry)
         weight = None if rows.units is None else rows.units.weight
         return PartialScale(scale_histograms(domain, rows.codes, weight), rows.n_counted, rows.n_given, domain)
 
-    def _asks_first(self, domain: Domain) -> bool:
+    def _asks_before_growth(self, domain: Domain) -> bool:
         """Return whether a fit asks about the rows before trees grow."""
         size_is_public = self.size is not None and self.neighbors == ADD_REMOVE
         by_rule = AUTO in (self.n_estimators, self.max_depth) and not size_is_public
@@ -232,24 +233,24 @@ class RandomStructureClassifier(PartReadingClassifier):
         """Return all parameters on which the result of `fit_scale` depends."""
         return {name: value for name, value in self.get_params(deep=False).items() if name != "n_jobs"}
 
-    def _prepared(self, domain: Domain, n_rows: int) -> tuple[ForestSpec, ReleasedScale | None, Ledger]:
+    def _stored_preparation(self, domain: Domain, n_rows: int) -> tuple[ForestSpec, ReleasedScale | None, Ledger]:
         """Return the plan and the scale that `fit_scale` released, and a ledger with its charges.
 
         If a fit asks nothing before trees grow, return the plan from public facts, no scale, and an empty ledger.
         """
         ledger = self._ledger(domain)
-        if not self._asks_first(domain):
+        if not self._asks_before_growth(domain):
             is_public = not self._prepares or self.neighbors != ADD_REMOVE
             return self._plan(domain, n_rows if is_public else self.size or 0), None, ledger
-        prepared = getattr(self, "prepared_", None)
-        if prepared is None or prepared.settings != self._settings():
+        preparation = getattr(self, "prepared_", None)
+        if preparation is None or preparation.settings != self._settings():
             raise ValueError(
                 "The fit must ask about the rows before it counts them in leaves: call fit_scale with the sum of the "
                 "results of partial_scale for all parts, or give scale_share='public'."
             )
-        for e in prepared.entries:
+        for e in preparation.entries:
             ledger.charge(e.what, e.mechanism, e.sensitivity, e.each, e.times, e.composition, part=e.part)
-        return prepared.spec, prepared.scale, ledger
+        return preparation.spec, preparation.scale, ledger
 
     def partial_counts(self, X: Any, y: Any, groups: Any = None, *, row_ids: Any = None) -> PartialCounts:
         """Count the rows of one part in all leaves, for `fit_counts`, which does not read the rows.
@@ -288,7 +289,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         if ids.shape != (len(X),) or ids.dtype.kind not in "iu":
             raise ValueError(f"row_ids must be {len(X):,} whole numbers, one for each row.")
         out_of_domain = (
-            OutOfDomainCells() if self._asks_first(domain) else None
+            OutOfDomainCells() if self._asks_before_growth(domain) else None
         )  # no warning, because `partial_scale` has warned about these rows
         rows = read_rows(domain, X, y, ids.astype(np.int64), out_of_domain=out_of_domain, groups=groups)
         return self._counter(domain).count(rows)
@@ -320,55 +321,55 @@ class RandomStructureClassifier(PartReadingClassifier):
         return self._release(part, domain)
 
     def _fit_dask(self, X: Any, y: Any, groups: Any, account: Account | None) -> Self:
-        domain, model = self._given_domain(), self._checked()
+        domain, model = self._given_domain(), self._checked_copy()
         partitions = partitions_of(X, y, groups, domain.unit)
-        asks_first = model._asks_first(domain)
-        first = sum_of_partitions(model.partial_scale if asks_first else model.partial_counts, partitions)
+        asks_before_growth = model._asks_before_growth(domain)
+        part_sum = sum_of_partitions(model.partial_scale if asks_before_growth else model.partial_counts, partitions)
         if account is not None:
-            model._check_and_book(account, domain, first.n_given if asks_first else first.n_rows)
-        if not asks_first:
-            return self.fit_counts(first)
-        self.fit_scale(first)
+            model._check_and_book(account, domain, part_sum.n_given if asks_before_growth else part_sum.n_rows)
+        if not asks_before_growth:
+            return self.fit_counts(part_sum)
+        self.fit_scale(part_sum)
         return self.fit_counts(sum_of_partitions(self.partial_counts, partitions))
 
     def _check_and_book(self, account: Account, domain: Domain, n_given: int) -> None:
         """Book the budget of a fit in parts, after all checks of the fit, because a refused fit must cost nothing."""
         self._check_size(n_given)
-        self._check_unasked(domain, n_given)
+        self._check_plan(domain, n_given)
         self._book(account, domain)
 
     def _release(self, part: PartialCounts, domain: Domain) -> Self:
         """Release a forest from counts: fit on an empty table, and add the counts to its leaves before the noise."""
-        model = self._checked()
+        model = self._checked_copy()
         model._check_size(part.n_rows)
-        if not model._asks_first(domain):
-            self._forget()
-        spec, scale, ledger = model._prepared(domain, part.n_rows)
+        if not model._asks_before_growth(domain):
+            self._drop_results()
+        spec, scale, ledger = model._stored_preparation(domain, part.n_rows)
         part.check(counting_settings(spec, domain, scale, **model._seeds()))
         no_rows = _no_rows(domain)
         self._check_rows(no_rows.codes, reset=True)
         source = source_for(model.random_state)
         forest = model._fit_spec(spec, domain, no_rows, 1, ledger, source, scale, part.counts)
-        return self._fitted(forest, domain)
+        return self._store_forest(forest, domain)
 
-    def _check_unasked(self, domain: Domain, n_rows: int) -> None:
-        """Raise any ValueError of a fit before its first question, so that a fit that fails spends no budget.
+    def _check_plan(self, domain: Domain, n_rows: int) -> None:
+        """Raise every ValueError of a fit before its first question, so that a fit that fails spends no budget.
 
         Under add-remove, an error must not depend on the number of rows. So this method checks the largest forest that
         the rules may choose for any number of rows.
         """
-        if self._budget is None or not self._asks_first(domain) and domain.unit is None:
+        if self._budget is None or not self._asks_before_growth(domain) and domain.unit is None:
             return
         if self.neighbors == ADD_REMOVE:
             n_rows = max(MAX_BOUND, math.ceil(2**17 / self._budget))
         spec = self._plan(domain, n_rows)
         if self.mode == "certified":
             spec.check_drawable(self._budget)
-        if self._asks_first(domain):
+        if self._asks_before_growth(domain):
             check_domain(domain)
             spec.check_size(domain, int(self.structure_seed))
 
-    def _forget(self) -> None:
+    def _drop_results(self) -> None:
         self.__dict__.pop("prepared_", None)
 
     def _fit_forest(self, domain: Domain, rows: EncodedTable, n_jobs: int) -> Forest:
@@ -412,7 +413,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         scale : ReleasedScale or None
             Released distribution of each numeric attribute; None if the fit does not ask for it.
         """
-        return self._checked()._prepare(domain, n_rows, n_given, cells, ledger, source)
+        return self._checked_copy()._prepare(domain, n_rows, n_given, cells, ledger, source)
 
     def _fit_spec(
         self,
@@ -423,8 +424,9 @@ class RandomStructureClassifier(PartReadingClassifier):
         ledger: Ledger,
         source: SecretSource | DemoSource,
         scale: ReleasedScale | None = None,
-        counted: np.ndarray | int = 0,
+        further_counts: np.ndarray | int = 0,
     ) -> Forest:
+        """Fit a forest by this plan. `further_counts` are added to the exact counts before noise is drawn."""
         seed = int(self.structure_seed)
         trees, leaves = fit_forest(
             spec,
@@ -438,17 +440,17 @@ class RandomStructureClassifier(PartReadingClassifier):
             row_ids=rows.ids,
             n_jobs=n_jobs,
             scale=scale,
-            counted=counted,
+            further_counts=further_counts,
             units=rows.units,
         )
-        return self._assembled(spec, domain, trees, leaves, ledger, source, {"structure_seed": seed}, scale, seed)
+        return self._assemble_forest(spec, domain, trees, leaves, ledger, source, {"structure_seed": seed}, scale, seed)
 
     def _charge(self, spec: ForestSpec, ledger: Ledger, n_leaves: int) -> None:
         if self._budget is not None and ledger.has_budget:
             spec.charge(self._budget, n_leaves, ledger)
 
     def _preview(self, domain: Domain, n_rows: int) -> tuple[Certificate, Ledger]:
-        self._check_unasked(domain, n_rows)
+        self._check_plan(domain, n_rows)
         spec, n_leaves = self._plan(domain, n_rows), 0
         if self._prepares:
             check_domain(domain)
@@ -456,8 +458,8 @@ class RandomStructureClassifier(PartReadingClassifier):
         return self._promise(spec, domain, n_leaves)
 
     def _mechanism_words(self, spec: ForestSpec) -> str:
-        units, how = "rows" if spec.count_unit == 1 else "persons", _PARTITIONS[spec.partition]
-        return f"{spec.mechanism} on {spec.n_trees} trees of depth {spec.depth}, {units} {how}"
+        units, assignment = "rows" if spec.count_unit == 1 else "persons", _PARTITIONS[spec.partition]
+        return f"{spec.mechanism} on {spec.n_trees} trees of depth {spec.depth}, {units} {assignment}"
 
     def _paper_reasons(self, spec: ForestSpec, domain: Domain) -> Sequence[str]:
         if self._budget is None or not spec.as_published:
@@ -468,8 +470,9 @@ class RandomStructureClassifier(PartReadingClassifier):
         return {"structure_seed": int(self.structure_seed), "random_state": self.random_state}
 
     def _counter(self, domain: Domain) -> PartCounter:
-        model = self._checked()
-        spec, scale, _ = model._prepared(domain, 0)
+        """Return the counter of rows in the leaves of the planned trees."""
+        model = self._checked_copy()
+        spec, scale, _ = model._stored_preparation(domain, 0)
         return PartCounter(spec, domain, scale, **model._seeds(), n_jobs=threads(model.n_jobs))
 
 
@@ -479,15 +482,15 @@ def _is_numbered_from_0(X: Any) -> bool:
     Ids are the keys of the draws in a demonstration. A release does not use ids.
     """
     index = X.index if hasattr(X, "iloc") else pd.RangeIndex(0)
-    plain = isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
-    return plain or index.dtype.kind not in "iu"
+    is_range_from_0 = isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+    return is_range_from_0 or index.dtype.kind not in "iu"
 
 
 def _no_rows(domain: Domain) -> EncodedTable:
     """Return a table without rows."""
-    none = np.empty(0, np.int64)
-    units = None if domain.unit is None else Units(none, none, 0, none)
-    return EncodedTable(np.empty((0, domain.n_features), np.uint16), np.empty(0, np.int32), none, 0, units)
+    empty = np.empty(0, np.int64)
+    units = None if domain.unit is None else Units(empty, empty, 0, empty)
+    return EncodedTable(np.empty((0, domain.n_features), np.uint16), np.empty(0, np.int32), empty, 0, units)
 
 
 def _with_person_counts(part: Part, registry: UnitRegistry | None) -> Part:

@@ -97,6 +97,7 @@ class ForestSpec:
 
     @property
     def releases_counts(self) -> bool:
+        """Whether leaves release noisy counts; otherwise, they release labels."""
         return self.mechanism in RELEASE_COUNTS
 
     def grow(self, domain: Domain, seed: int, scale: ReleasedScale | None = None, *, to_file: bool = False) -> Trees:
@@ -118,7 +119,7 @@ class ForestSpec:
         )
 
     def check_drawable(self, epsilon: Fraction) -> None:
-        """Raise BudgetError if there is a unit of privacy, and samplers cannot draw leaves for so small a budget."""
+        """Raise BudgetError if, with a unit of privacy, the budget is too small for the samplers."""
         if self.count_unit > 1:
             check_noise = noise_scale if self.releases_counts else label_rate
             check_noise(self.exact_rate(epsilon), self.count_unit)
@@ -131,7 +132,7 @@ class ForestSpec:
 
     def leaf_epsilon(self, epsilon: Fraction) -> Fraction:
         """Return the budget for leaves: the part of `epsilon` after the preparation, divided by `leaf_shares`."""
-        return epsilon * self.preparation.left / self.leaf_shares
+        return epsilon * self.preparation.remaining_share / self.leaf_shares
 
     def leaves(
         self, values: np.ndarray, epsilon: Fraction | None, numbers: np.ndarray | None = None
@@ -144,8 +145,8 @@ class ForestSpec:
 
     def charge(self, epsilon: Fraction, n_leaves: int, ledger: Ledger) -> None:
         """Charge the ledger for the leaves, with the same entry that a release by `privacy.release` writes."""
-        how = (self.leaf_epsilon(epsilon), self.n_trees, self.partition, self.neighbors)
-        charge_leaves(self.mechanism, range(n_leaves), *how, ledger, COUNTS if self.releases_counts else LABELS)
+        arguments = (self.leaf_epsilon(epsilon), self.n_trees, self.partition, self.neighbors)
+        charge_leaves(self.mechanism, range(n_leaves), *arguments, ledger, COUNTS if self.releases_counts else LABELS)
 
     def log_odds(self, epsilon: Fraction | None, counts: np.ndarray) -> LogOdds | None:
         """Return the parameters of the voting rule "log-odds"; None for other voting rules.
@@ -157,8 +158,8 @@ class ForestSpec:
             return None
         if epsilon is None:
             return LogOdds.of_signal(0.0, math.inf)
-        counted = float(counts.sum()) / self.count_unit / (self.n_trees if self.partition == "shared" else 1)
-        signal = (self.preparation.n_rows or counted) * float(epsilon * self.preparation.left)
+        n_counted = float(counts.sum()) / self.count_unit / (self.n_trees if self.partition == "shared" else 1)
+        signal = (self.preparation.n_rows or n_counted) * float(epsilon * self.preparation.remaining_share)
         return LogOdds.of_signal(1 / self.leaf_rate(epsilon), signal)
 
     def leaf_rate(self, epsilon: Fraction) -> float:
@@ -188,7 +189,7 @@ def leaf_cap(given: int | None, mode: str) -> int:
     return PUBLISHED_LEAF_CAP if mode == "as_published" else LEAF_CAP
 
 
-def capped(domain: Domain, depth: int, categorical: str, max_leaves: int) -> tuple[str, ...]:
+def leaf_cap_sentences(domain: Domain, depth: int, categorical: str, max_leaves: int) -> tuple[str, ...]:
     """Return a sentence about the cap on leaves if a tree of this depth may exceed it; no paper has such a cap."""
     widths = [f.n_codes for f in domain.features if f.kind == "categorical" and f.n_codes > 1]
     if categorical != "multiway" or not widths:

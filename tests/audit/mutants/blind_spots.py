@@ -54,9 +54,9 @@ BLIND_SPOTS = (
         why="If rows are counted in parts, the released ledger lacks the cost of the scale, although the scale is "
         "released.",
         module="dpforest.models.random.random_structure",
-        function="RandomStructureClassifier._prepared",
-        old="for e in prepared.entries:\n",
-        new="for e in [e for e in prepared.entries if not e.what.startswith('scale')]:\n",
+        function="RandomStructureClassifier._stored_preparation",
+        old="for e in preparation.entries:\n",
+        new="for e in [e for e in preparation.entries if not e.what.startswith('scale')]:\n",
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
     Mutant(

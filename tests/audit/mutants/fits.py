@@ -46,11 +46,11 @@ FITS = (
         "first rows of the other class. Nothing is lost if a class has no row before and after.",
         module="dpforest.models.base",
         function="ForestClassifier.fit",
-        old="encoded_rows = model._encoded(domain, rows)\n",
+        old="encoded_rows = model._encode_rows(domain, rows)\n",
         new="""n_each = np.bincount(rows.y, minlength=domain.n_classes).min()
     kept = np.sort(np.concatenate([np.flatnonzero(rows.y == k)[:n_each] for k in range(domain.n_classes)]))
     rows = EncodedTable(rows.codes[kept], rows.y[kept], rows.ids[kept], len(kept))
-    encoded_rows = model._encoded(domain, rows)
+    encoded_rows = model._encode_rows(domain, rows)
 """,
         forests=EVERY,
     ),

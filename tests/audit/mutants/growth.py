@@ -21,8 +21,8 @@ GROWTH = (
         "the second tree on.",
         module="dpforest.models.greedy.alpha_boost",
         function="boost",
-        old="reach += float(np.abs(values).max())",
-        new="reach = float(np.abs(score).max(initial=0.0))",
+        old="score_bound += float(np.abs(values).max())",
+        new="score_bound = float(np.abs(score).max(initial=0.0))",
         forests=(BOOSTED,),
     ),
     Mutant(
@@ -46,8 +46,8 @@ GROWTH = (
         'Only with partition="independent", the default.',
         module="dpforest.models.greedy.count_trees",
         function="share_out",
-        old="out.estimation.append(rows[~grows])",
-        new="out.estimation.append(rows)",
+        old="shares.estimation.append(rows[~grows])",
+        new="shares.estimation.append(rows)",
         forests=(MULTINOMIAL,),
     ),
     Mutant(

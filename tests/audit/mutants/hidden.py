@@ -8,8 +8,8 @@ HIDDEN = (
         why="The estimator stores the number of rows that it was fitted on: unbounded under add-remove.",
         module="dpforest.models.base",
         function="ForestClassifier.fit",
-        old="    return self._fitted(",
-        new="    self._n_seen = len(rows.y)\n    return self._fitted(",
+        old="    return self._store_forest(",
+        new="    self._n_seen = len(rows.y)\n    return self._store_forest(",
         forests=(MAJORITY, *COUNTS, EVEN),
     ),
     Mutant(
@@ -17,8 +17,8 @@ HIDDEN = (
         why="The estimator stores the label of its last row: unbounded.",
         module="dpforest.models.base",
         function="ForestClassifier.fit",
-        old="    return self._fitted(",
-        new="    self._last_label = rows.y[-1:].tolist()\n    return self._fitted(",
+        old="    return self._store_forest(",
+        new="    self._last_label = rows.y[-1:].tolist()\n    return self._store_forest(",
         forests=(MULTINOMIAL, BOOSTED, GREEDY),
     ),
     Mutant(

@@ -56,8 +56,8 @@ INDEPENDENT = (
         "small tables, or a large partition_rate. A fit can lose almost 2 ε then.",
         module="dpforest.models.greedy.multinomial",
         function="MultinomialForestClassifier._fit_forest",
-        old="deciding = shares.estimation[tree]",
-        new="deciding = shares.estimation[tree] if len(shares.estimation[tree]) else shares.structure[tree]",
+        old="estimation_rows = shares.estimation[tree]",
+        new="estimation_rows = shares.estimation[tree] if len(shares.estimation[tree]) else shares.structure[tree]",
         forests=("MultinomialForestClassifier",),
     ),
     Mutant(

@@ -84,8 +84,8 @@ ZEROS = (
         "but only for forests that occur almost never.",
         module="dpforest.models.random.fit",
         function="_release",
-        old="values = release.release_counts(counts, **how)\n",
-        new="""values = release.release_counts(counts, **how)
+        old="values = release.release_counts(counts, **arguments)\n",
+        new="""values = release.release_counts(counts, **arguments)
         values = values if values.any() else counts
 """,
         forests=COUNTS,

@@ -10,8 +10,13 @@ ROUNDS = (
         "noise is for 1/2.",
         module="dpforest.models.boosting.gradients",
         function="_next_of_two",
-        old="of_two[min(max(at, 0), last)]\n",
-        new="(of_two[min(at, last)] if at > 0 else 2 * of_two[0] - of_two[min(-at, last)])\n",
+        old="two_class_sizes[min(max(index, 0), last)]\n",
+        new="""(
+            two_class_sizes[min(index, last)]
+            if index > 0
+            else 2 * two_class_sizes[0] - two_class_sizes[min(-index, last)]
+        )
+""",
         forests=(BOOSTER,),
     ),
     Mutant(

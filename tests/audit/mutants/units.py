@@ -131,8 +131,8 @@ UNITS = (
         why="A row's weight in boosting times its share is rounded up, so all rows of a person exceed the bound.",
         module="dpforest.models.greedy.alpha_boost",
         function="boost",
-        old="weight = weight * of_unit // UNIT",
-        new="weight = -(-weight * of_unit // UNIT)",
+        old="weight = weight * row_weight // UNIT",
+        new="weight = -(-weight * row_weight // UNIT)",
         forests=(BOOSTED,),
     ),
     Mutant(
