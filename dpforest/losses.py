@@ -234,9 +234,9 @@ def partial_loss(alpha: float, y: int, u: ArrayLike) -> Values:
     if y not in (-1, 1):
         raise ValueError(f"y={y!r} is not a class; the classes are -1 and 1")
     u = _probability(u)
-    stated = u if y == 1 else 1 - u
-    error = 2 * (1 - alpha) * np.heaviside(0.5 - stated, 0.5)
+    p_of_class = u if y == 1 else 1 - u
+    error = 2 * (1 - alpha) * np.heaviside(0.5 - p_of_class, 0.5)
     if alpha == 0:
         return error
     with np.errstate(divide="ignore"):
-        return alpha * np.sqrt((1 - stated) / stated) + error
+        return alpha * np.sqrt((1 - p_of_class) / p_of_class) + error

@@ -95,12 +95,13 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np
         Shares, which sum to 1 in each leaf.
     """
     known = np.maximum(counts, 0).astype(float)
-    silent = known.sum(axis=1) == 0
+    without_information = known.sum(axis=1) == 0
     if negative_rule == "paper":
-        silent |= (counts < 0).any(axis=1)
+        without_information |= (counts < 0).any(axis=1)
     numbers = np.arange(len(counts)) if leaves is None else leaves
-    cells = (numbers[silent, None] * counts.shape[1] + np.arange(counts.shape[1])).astype(np.uint64)
-    known[silent] = -np.log1p(-uniform(seed, cells))  # exponential draws; divided by their sum, they are uniform shares
+    cells = (numbers[without_information, None] * counts.shape[1] + np.arange(counts.shape[1])).astype(np.uint64)
+    # Exponential draws, divided by their sum, are uniform shares.
+    known[without_information] = -np.log1p(-uniform(seed, cells))
     return known / known.sum(axis=1, keepdims=True)
 
 

@@ -97,13 +97,13 @@ def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
     """
     trimmed = pc.utf8_trim_whitespace(raw)
     was_trimmed = not trimmed.equals(raw)
-    cells, missing = _without(trimmed, MISSING_TEXTS)
+    cells, missing = _with_nulls_for(trimmed, MISSING_TEXTS)
     as_numbers = _numbers(cells, comma_decimals)
     if as_numbers is None:
-        fewer, more = _without(cells, MISSING_NUMBERS)
-        if more and fewer.null_count < len(fewer):
-            as_numbers = _numbers(fewer, comma_decimals)
-            missing = missing + more if as_numbers else missing
+        known_cells, missing_words = _with_nulls_for(cells, MISSING_NUMBERS)
+        if missing_words and known_cells.null_count < len(known_cells):
+            as_numbers = _numbers(known_cells, comma_decimals)
+            missing = missing + missing_words if as_numbers else missing
     numbers, decimal_comma, grouped = as_numbers or (cells, False, False)
     has_points = as_numbers is not None and not decimal_comma and _any(trimmed, r"[.,]\d")
     return ParsedColumn(numbers.to_pandas(), missing, decimal_comma, grouped, was_trimmed, has_points)
@@ -149,8 +149,8 @@ def dates_one_by_one(raw: pa.ChunkedArray, date_format: str) -> tuple[pd.Series,
     """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     is_date = [date_of(key(cell), date_format) is not None for cell in cells.dictionary.to_pylist()]
-    kept = [cell if known else None for cell, known in zip(cells.dictionary.to_pylist(), is_date, strict=True)]
-    dates = pa.array(kept, pa.string()).take(cells.indices)
+    date_texts = [cell if known else None for cell, known in zip(cells.dictionary.to_pylist(), is_date, strict=True)]
+    dates = pa.array(date_texts, pa.string()).take(cells.indices)
     trimmed = cells.cast(pa.string())
     strange = pc.and_(pc.is_null(dates), pc.invert(pc.is_in(trimmed, value_set=_NO_NUMBERS)))
     return dates.to_pandas().astype("str"), trimmed.filter(strange).to_pylist()
@@ -164,32 +164,36 @@ def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str, 
     """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     texts = cells.dictionary
-    known = dict(spellings) | {text.strip(): text for text in reversed(listed)} | {text: text for text in listed}
-    read = []
+    listed_text_of = (
+        dict(spellings) | {text.strip(): text for text in reversed(listed)} | {text: text for text in listed}
+    )
+    values = []
     for cell, number in zip(texts.to_pylist(), _floats(texts, decimal).to_pylist(), strict=True):
-        same = known.get(cell)
-        if same is None and number is not None and abs(number) < 10**15 and not _CODE.match(cell):
-            same = known.get(text_of(number))
-        read.append(same if same is not None else None if cell in MISSING_TEXTS else cell)
-    return pa.array(read, pa.string()).take(cells.indices).to_pandas().astype("str")
+        listed_text = listed_text_of.get(cell)
+        if listed_text is None and number is not None and abs(number) < 10**15 and not _CODE.match(cell):
+            listed_text = listed_text_of.get(text_of(number))
+        values.append(listed_text if listed_text is not None else None if cell in MISSING_TEXTS else cell)
+    return pa.array(values, pa.string()).take(cells.indices).to_pandas().astype("str")
 
 
 def _floats(cells: pa.ChunkedArray | pa.Array, decimal: str) -> pa.ChunkedArray | pa.Array:
     """Return trimmed cells as float64; null if a cell is not a finite number."""
-    pattern, between = _CELL_BY_CELL[decimal]
+    pattern, separators = _CELL_BY_CELL[decimal]
     cells = pc.if_else(pc.match_substring_regex(cells, pattern), cells, pa.scalar(None, cells.type))
-    cells = pc.replace_substring_regex(cells, between, "")
+    cells = pc.replace_substring_regex(cells, separators, "")
     values = pc.replace_substring(cells, ",", ".").cast(pa.float64())
     return pc.if_else(pc.is_finite(values), values, pa.scalar(None, pa.float64()))
 
 
-def _without(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.ChunkedArray, tuple[str, ...]]:
+def _with_nulls_for(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.ChunkedArray, tuple[str, ...]]:
     """Return the cells with null in place of every cell that equals a token, and the tokens that occurred."""
     is_token = pc.is_in(cells, value_set=pa.array(tokens, cells.type))
     if not pc.any(is_token).as_py():
         return cells, ()
-    seen = pc.unique(cells.filter(is_token)).to_pylist()
-    return pc.if_else(is_token, pa.scalar(None, cells.type), cells), tuple(token for token in tokens if token in seen)
+    tokens_in_cells = pc.unique(cells.filter(is_token)).to_pylist()
+    return pc.if_else(is_token, pa.scalar(None, cells.type), cells), tuple(
+        token for token in tokens if token in tokens_in_cells
+    )
 
 
 def _numbers(cells: pa.ChunkedArray, comma_decimals: bool) -> tuple[pa.ChunkedArray, bool, bool] | None:
@@ -220,11 +224,11 @@ def _all(cells: pa.ChunkedArray, pattern: str) -> bool:
 def _cast(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Return cells as int64 or float64; None if some cells are not numbers, or are codes that would lose digits."""
     # A cast that fails is slow, so a few cells are checked first.
-    few = cells.slice(0, 50).drop_null() or cells.drop_null().slice(0, 50)
-    if not _all(few, _PLAIN_NUMBER):
+    sample = cells.slice(0, 50).drop_null() or cells.drop_null().slice(0, 50)
+    if not _all(sample, _PLAIN_NUMBER):
         return None
     try:
-        if _all(few, _WHOLE):
+        if _all(sample, _WHOLE):
             return _cast_whole(cells)
     except pa.ArrowInvalid:
         pass
@@ -237,8 +241,8 @@ def _cast(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 def _cast_whole(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     whole = cells.cast(pa.int64())
-    ends = pc.min_max(whole).as_py()
-    return None if max(-ends["min"], ends["max"]) >= 10**15 or _any(cells, _LEADING_ZERO) else whole
+    extremes = pc.min_max(whole).as_py()
+    return None if max(-extremes["min"], extremes["max"]) >= 10**15 or _any(cells, _LEADING_ZERO) else whole
 
 
 def _any(cells: pa.ChunkedArray, pattern: str) -> bool:
@@ -253,30 +257,30 @@ def suggest(name: str, values: pd.Series) -> Column:
         return Column(name, "empty", "Every cell is missing; leave it out.", n_missing, 0)
     n_distinct = int(known.nunique())
 
-    def say(kind: str, reason: str) -> Column:
+    def column_of_kind(kind: str, reason: str) -> Column:
         return Column(name, kind, reason, n_missing, n_distinct)
 
     if n_distinct == 1 and not n_missing:
-        return say("constant", f"Every cell is {str(known.iloc[0])[:40]!r}; leave it out.")
+        return column_of_kind("constant", f"Every cell is {str(known.iloc[0])[:40]!r}; leave it out.")
     numeric = known.dtype.kind in "if"
     whole = numeric and is_whole(known)
     if _is_date(known, numeric, whole):
-        return say("date", "Dates or times; leave it out, or replace it by a number such as a year.")
+        return column_of_kind("date", "Dates or times; leave it out, or replace it by a number such as a year.")
     looks_like_id = bool(_ID_NAME.search(name) or _ID_CAMEL.search(name))
     if not numeric:
         if n_known > 20 and (n_distinct > MANY_DISTINCT * n_known or (looks_like_id and n_distinct > n_known // 20)):
-            return say("id", f"{n_distinct:,} different texts in {n_known:,} rows; leave it out.")
+            return column_of_kind("id", f"{n_distinct:,} different texts in {n_known:,} rows; leave it out.")
         if n_distinct > MAX_CATEGORIES:
             limit = f"more than {MAX_CATEGORIES:,}"
-            return say("id", f"{n_distinct:,} different texts, {limit}; leave it out or group its values.")
-        return say("categorical", f"{n_distinct:,} different text{'s' * (n_distinct != 1)}.")
+            return column_of_kind("id", f"{n_distinct:,} different texts, {limit}; leave it out or group its values.")
+        return column_of_kind("categorical", f"{n_distinct:,} different text{'s' * (n_distinct != 1)}.")
     if whole and n_distinct == n_known:
         counts_rows = n_known > 20 and known.max() - known.min() == n_known - 1
         if looks_like_id or counts_rows:
-            return say("id", "A different whole number in every row, like a row number; leave it out.")
+            return column_of_kind("id", "A different whole number in every row, like a row number; leave it out.")
     if looks_like_id and whole and n_distinct > max(20, n_known // 20):
-        return say("id", "Named like an identifier; if people have several rows each, their ε adds up.")
-    return say("numeric", "Whole numbers." if whole else "Numbers.")
+        return column_of_kind("id", "Named like an identifier; if people have several rows each, their ε adds up.")
+    return column_of_kind("numeric", "Whole numbers." if whole else "Numbers.")
 
 
 def is_whole(values: pd.Series) -> bool:
@@ -292,5 +296,5 @@ def _is_date(known: pd.Series, numeric: bool, whole: bool) -> bool:
             return False
         known, patterns = known.astype("int64").astype("str"), (_COMPACT_DATE,)
     cells = pa.chunked_array([pa.array(known.unique(), pa.string())])
-    few = cells.slice(0, 20)
-    return any(_all(few, pattern) and _all(cells, pattern) for pattern in patterns)
+    sample = cells.slice(0, 20)
+    return any(_all(sample, pattern) and _all(cells, pattern) for pattern in patterns)

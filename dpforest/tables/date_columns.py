@@ -82,8 +82,8 @@ def dates_of(column: Any, date_format: str) -> DateColumn:
     dates = [date_of(key(value).strip(), date_format) for value in values]
     ordinals = [NO_DATE if day is None else day.toordinal() for day in dates]
     days = np.array([*ordinals, MISSING_DAY], np.int64)[codes]
-    bad = np.flatnonzero(days == NO_DATE)
-    return DateColumn(days, cell_text(values[codes[bad[0]]]) if len(bad) else "")
+    bad_rows = np.flatnonzero(days == NO_DATE)
+    return DateColumn(days, cell_text(values[codes[bad_rows[0]]]) if len(bad_rows) else "")
 
 
 def _of_timestamps(column: np.ndarray) -> DateColumn:
@@ -92,8 +92,8 @@ def _of_timestamps(column: np.ndarray) -> DateColumn:
     day = days.astype(np.int64)
     is_known = (day >= 1 - _EPOCH) & (day <= date.max.toordinal() - _EPOCH)
     day = np.where(np.isnat(days), MISSING_DAY, np.where(is_known, np.where(is_known, day, 0) + _EPOCH, NO_DATE))
-    bad = np.flatnonzero(day == NO_DATE)
-    return DateColumn(day, str(column[bad[0]]) if len(bad) else "")
+    bad_rows = np.flatnonzero(day == NO_DATE)
+    return DateColumn(day, str(column[bad_rows[0]]) if len(bad_rows) else "")
 
 
 def date_places(feature: Feature, dates: DateColumn, otherwise: int) -> np.ndarray:
@@ -101,12 +101,12 @@ def date_places(feature: Feature, dates: DateColumn, otherwise: int) -> np.ndarr
     assert feature.date is not None
     values = dates.values(feature.date)
     known = ~np.isnan(values)
-    out = np.full(len(values), -1, np.int64)
+    places = np.full(len(values), -1, np.int64)
     keys = Keys(feature.categories)
     distinct, index = np.unique(values[known].astype(np.int64), return_inverse=True)
     names = [WEEKDAYS[value] if feature.date.part == WEEKDAY else str(value) for value in distinct.tolist()]
-    out[known] = np.array([keys.find(name, otherwise) for name in names], np.int64)[index.reshape(-1)]
-    return out
+    places[known] = np.array([keys.find(name, otherwise) for name in names], np.int64)[index.reshape(-1)]
+    return places
 
 
 def date_attributes(

@@ -99,8 +99,10 @@ def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
             f"{name!r} has {len(categories):,} different values, more than {MAX_CATEGORIES:,}; "
             "leave it out or group its values."
         )
-    policy = "category" if missing or not categories else "refuse"
-    return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy, **_READ_FROM_DATA)
+    missing_rule = "category" if missing or not categories else "refuse"
+    return Feature(
+        name, "categorical", categories=tuple(categories) or ("(none)",), missing=missing_rule, **_READ_FROM_DATA
+    )
 
 
 # `source` is absent, because its default in `Feature` is "data".

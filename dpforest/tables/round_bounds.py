@@ -66,7 +66,7 @@ def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
     The function omits attributes that are parts of dates. It also omits obvious bounds: a lower bound of 0, a range
     from 0 to 1, and a range from 0 to 100 if the name of the attribute suggests a percentage.
     """
-    exact = []
+    attributes = []
     for feature in domain.features:
         if feature.kind != "numeric" or feature.source == "documented" or feature.date is not None:
             continue
@@ -81,8 +81,8 @@ def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
         at_high = bool(known.max() == feature.high != high)
         if at_low or at_high:
             rounder = low if at_low else feature.low, high if at_high else feature.high
-            exact.append(ExactBounds(feature.name, feature.low, feature.high, at_low, at_high, rounder))
-    return exact
+            attributes.append(ExactBounds(feature.name, feature.low, feature.high, at_low, at_high, rounder))
+    return attributes
 
 
 def with_rounder(feature: Feature, rounder: tuple[float, float]) -> Feature:
@@ -129,20 +129,20 @@ def round_bounds(low: float, high: float, *, whole: bool = False, name: str = ""
     return _beyond(low, high, whole, ROUND_FLOOR), _beyond(high, low, whole, ROUND_CEILING)
 
 
-def _beyond(end: float, other: float, whole: bool, rounding: str) -> float:
+def _beyond(end: float, other_end: float, whole: bool, rounding: str) -> float:
     """Return 0, or the next round number that is at least a tenth of the range beyond an end of the range."""
     bound = Decimal(repr(end))  # the printed decimal number: 0.1 is exactly a tenth
-    width = abs(bound - Decimal(repr(other))) or max(abs(bound), Decimal(1))
-    down = rounding == ROUND_FLOOR
-    if (0 <= bound <= width / 2 and down) or (bound and -width / 2 <= bound <= 0 and not down):
+    width = abs(bound - Decimal(repr(other_end))) or max(abs(bound), Decimal(1))
+    is_lower = rounding == ROUND_FLOOR
+    if (0 <= bound <= width / 2 and is_lower) or (bound and -width / 2 <= bound <= 0 and not is_lower):
         return 0.0
-    aim = bound - HEADROOM * width if down else bound + HEADROOM * width
+    target = bound - HEADROOM * width if is_lower else bound + HEADROOM * width
     step = _step(GRAIN * width)
     step = max(step, Decimal(1)) if whole else step
     while True:
-        beyond = float((aim / step).to_integral_value(rounding) * step)
-        if (beyond < end if down else beyond > end) or not math.isfinite(beyond):
-            return beyond if math.isfinite(beyond) else end
+        candidate = float((target / step).to_integral_value(rounding) * step)
+        if (candidate < end if is_lower else candidate > end) or not math.isfinite(candidate):
+            return candidate if math.isfinite(candidate) else end
         step *= 10  # the step is too fine for floats of this size
 
 

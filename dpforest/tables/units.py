@@ -86,9 +86,9 @@ class UnitRegistry:
             Whether the label of each row is listed. Rows with other labels are not counted.
         """
         number = self._numbers(identifiers)
-        grown = np.bincount(number[(number >= 0) & listed], minlength=self.n_units)
-        grown[: len(self._n_rows)] += self._n_rows
-        self._n_rows = grown
+        n_rows = np.bincount(number[(number >= 0) & listed], minlength=self.n_units)
+        n_rows[: len(self._n_rows)] += self._n_rows
+        self._n_rows = n_rows
         self.restart()
 
     def restart(self) -> None:
@@ -201,10 +201,10 @@ def _rank(person: np.ndarray) -> np.ndarray:
 def _is_kept(rank: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
     """Return whether each row is kept, given its rank among the rows of its person and the number of these rows."""
     kept = np.ones(len(rank), bool)
-    many = np.flatnonzero(n_rows > MOST_ROWS)
-    for n in np.unique(n_rows[many]).tolist():
-        drawn = np.zeros(n, bool)
-        drawn[np.argsort(pd.util.hash_array(np.arange(n)), kind="stable")[:MOST_ROWS]] = True
-        rows = many[n_rows[many] == n]
-        kept[rows] = drawn[rank[rows]]
+    large = np.flatnonzero(n_rows > MOST_ROWS)
+    for n in np.unique(n_rows[large]).tolist():
+        is_drawn = np.zeros(n, bool)
+        is_drawn[np.argsort(pd.util.hash_array(np.arange(n)), kind="stable")[:MOST_ROWS]] = True
+        rows = large[n_rows[large] == n]
+        kept[rows] = is_drawn[rank[rows]]
     return kept

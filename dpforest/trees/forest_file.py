@@ -107,15 +107,15 @@ def decompressed(data: bytes) -> bytes:
 
 def _length(data: bytes) -> int:
     """Return the decompressed length of a file, with little memory. Raise an error if no forest is that long."""
-    stream, n_bytes, n_marks = zlib.decompressobj(wbits=31), 0, 0
+    stream, n_bytes, n_values = zlib.decompressobj(wbits=31), 0, 0
     for start in range(0, len(data), _PIECE):
-        rest = data[start : start + _PIECE]
-        while rest and not stream.eof:
-            piece = stream.decompress(rest, _PIECE)
-            rest = stream.unconsumed_tail
+        compressed_bytes = data[start : start + _PIECE]
+        while compressed_bytes and not stream.eof:
+            piece = stream.decompress(compressed_bytes, _PIECE)
+            compressed_bytes = stream.unconsumed_tail
             n_bytes += len(piece)
-            n_marks += forest_schema.n_values(piece)
-            if n_bytes > MAX_JSON_BYTES or n_marks > MAX_JSON_VALUES:
+            n_values += forest_schema.n_values(piece)
+            if n_bytes > MAX_JSON_BYTES or n_values > MAX_JSON_VALUES:
                 raise _too_large()
         if stream.eof and (stream.unused_data or start + _PIECE < len(data)):
             raise zlib.error("other data follow")

@@ -150,17 +150,17 @@ def _add_row(bins, y, weight, node, start, n_classes, i, flat):
 def descend(bins, kind, feature, cut, chosen, node):
     """Move each row to a child of its node, as the row's answer to the node's test requires."""
     n_nodes = len(chosen)
-    asks, low, high = np.zeros(n_nodes, np.int32), np.ones(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
+    tested_feature, low, high = np.zeros(n_nodes, np.int32), np.ones(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
     for p in range(n_nodes):  # rows whose bin is from low to high go right
         c = chosen[p]
         if c >= 0:
-            asks[p] = feature[c]
+            tested_feature[p] = feature[c]
             low[p] = cut[c] + (kind[c] == NUMERIC)
             high[p] = 65_535 if kind[c] == NUMERIC else cut[c]
     for i in range(len(node)):
-        here = _P(node[i])
-        x = np.int32(bins[i, _P(asks[here])])
-        node[i] = 2 * node[i] + np.int32((low[here] <= x) & (x <= high[here]))
+        parent = _P(node[i])
+        x = np.int32(bins[i, _P(tested_feature[parent])])
+        node[i] = 2 * node[i] + np.int32((low[parent] <= x) & (x <= high[parent]))
 
 
 @njit(nogil=True, cache=True)

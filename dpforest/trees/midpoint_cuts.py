@@ -128,9 +128,9 @@ def _score_categories(column, est, settings, scratch):
             continue
         inside, outside = np.int64(0), np.int64(0)
         for c in range(len(total)):
-            rest = total[c] - left[c]
+            n_outside = total[c] - left[c]
             inside += table[left[c]] if len(table) else left[c] * left[c]
-            outside += table[rest] if len(table) else rest * rest
+            outside += table[n_outside] if len(table) else n_outside * n_outside
         scores[n_cuts] = _score(inside, i - first, outside, len(column) - (i - first), table, unit)
         cuts[n_cuts] = x
         n_cuts += 1

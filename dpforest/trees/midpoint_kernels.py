@@ -78,13 +78,13 @@ def tree_key(seed, tree):
 @njit(nogil=True, cache=True)
 def draw_structure(seed, tree, n, n_structure):
     """Return which rows are structure rows, bool (n,): every set of `n_structure` rows is equally likely."""
-    taken = np.zeros(n, np.bool_)
+    is_structure = np.zeros(n, np.bool_)
     rows_key = hashed(tree_key(seed, tree), ROWS)
-    wanted = n_structure
+    n_needed = n_structure
     for row in range(n):
-        taken[row] = coin(rows_key, row) * (n - row) < wanted
-        wanted -= taken[row]
-    return taken
+        is_structure[row] = coin(rows_key, row) * (n - row) < n_needed
+        n_needed -= is_structure[row]
+    return is_structure
 
 
 @njit(nogil=True, cache=True)
@@ -122,19 +122,24 @@ def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
 
 
 @njit(nogil=True, cache=True)
-def _parts(words, taken, n_structure, each):
-    """Return `Parts`, given the marks `taken` of structure rows.
+def _parts(words, is_structure, n_structure, each):
+    """Return `Parts`, given the marks `is_structure` of structure rows.
 
     Estimation rows are sorted only if cuts depend on them, which is the case if `each` is above 0.
     """
-    est = np.flatnonzero(~taken)
+    est = np.flatnonzero(~is_structure)
     n_sorted = len(est) if each else 0
-    return Parts(_sorted_rows(words, taken, True, n_structure), est, _sorted_rows(words, taken, False, n_sorted))
+    return Parts(
+        _sorted_rows(words, is_structure, True, n_structure), est, _sorted_rows(words, is_structure, False, n_sorted)
+    )
 
 
 @njit(nogil=True, cache=True)
-def _sorted_rows(words, taken, which, size):
-    """Return the sorted columns of the `size` rows whose `taken` equals `which`, or an empty array if `size` is 0."""
+def _sorted_rows(words, is_structure, wanted, size):
+    """Return the sorted columns of the rows whose `is_structure` equals `wanted`; empty columns if `size` is 0.
+
+    If `size` is above 0, it is the number of these rows.
+    """
     kept = np.empty((len(words), size), np.int64)
     for j in range(len(words) if size else 0):
         k = 0
@@ -142,7 +147,7 @@ def _sorted_rows(words, taken, which, size):
             if k == size:
                 break
             kept[j, k] = word  # if this row is not kept, the next word overwrites it; a branch would be slower
-            k += taken[word & ROW] == which
+            k += is_structure[word & ROW] == wanted
     return kept
 
 

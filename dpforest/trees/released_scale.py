@@ -179,11 +179,11 @@ def known_below(cumulative, first, code):
     The code is at least `first`, the lowest code of a known value, and at most 65,536.
     """
     n = N_CODES - first
-    at = (code - first) * CELLS
-    cell, rest = at // n, at % n
+    product = (code - first) * CELLS
+    cell, remainder = product // n, product % n
     below = cumulative[cell]
-    if rest:
-        below += (cumulative[cell + 1] - below) * rest // n
+    if remainder:
+        below += (cumulative[cell + 1] - below) * remainder // n
     return below
 
 

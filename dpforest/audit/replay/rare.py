@@ -25,7 +25,7 @@ def _answers(
     table. `pick` maps log-probabilities (n_draws, n_answers) to the index of the answer of each draw.
     """
 
-    def forced(question: Question, drawn: Any) -> Any:
+    def answer(question: Question, drawn: Any) -> Any:
         if question.what == "assignment":
             ids = np.fromiter(drawn, np.int64, len(drawn))
             return dict(zip(drawn, rows(ids, question.public[0]).tolist(), strict=True))
@@ -33,7 +33,7 @@ def _answers(
             return noise(question).astype(drawn.dtype).reshape(drawn.shape)
         return pick(question.log_pmf(question.private)).astype(drawn.dtype)
 
-    return forced
+    return answer
 
 
 def _far(question: Question, sign: Any) -> np.ndarray:

@@ -100,7 +100,7 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
     for kind in type(thing).__mro__:
         yield from _in_slots(thing, kind)
         if kind.__module__.startswith("dpforest"):
-            yield from ((f".{kind.__name__}.{name}", part) for name, part in _kept_on(kind))
+            yield from ((f".{kind.__name__}.{name}", part) for name, part in _class_data(kind))
 
 
 def _compute_cached_properties(thing: Any) -> None:
@@ -119,11 +119,11 @@ def _in_slots(thing: Any, kind: type) -> Iterator[tuple[str, Any]]:
             yield f".{name}", getattr(thing, name)
 
 
-def _kept_on(kind: type) -> Iterator[tuple[str, Any]]:
+def _class_data(kind: type) -> Iterator[tuple[str, Any]]:
     """Yield the data of a class: attributes that are neither code nor special names of Python."""
     for name, part in list(vars(kind).items()):
-        closed_over = isinstance(part, types.FunctionType) and part.__closure__
-        if not name.startswith("__") and name != "_abc_impl" and (closed_over or not _is_code(part)):
+        has_closure = isinstance(part, types.FunctionType) and part.__closure__
+        if not name.startswith("__") and name != "_abc_impl" and (has_closure or not _is_code(part)):
             yield name, part
 
 

@@ -28,8 +28,8 @@ def labels(whole: bool) -> Iterator[Case]:
 
 def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Iterator[Case]:
     """Yield identities for the labels of these leaves. The labels of several leaves must be independent."""
-    table, so_many = np.array(leaves, np.int64), len(leaves[0])
-    order = np.full(so_many, -9, np.int64)  # scratch array; its old contents must have no effect
+    table, n_classes = np.array(leaves, np.int64), len(leaves[0])
+    order = np.full(n_classes, -9, np.int64)  # scratch array; its old contents must have no effect
     where = f"{' and '.join(map(str, leaves))} at rate {num}/{den}"
     laws = [permute_and_flip_law(leaf, num, den) for leaf in leaves]
     kernel, arguments = samplers._permute_and_flip_kernel, (table, num, den, order)
@@ -38,10 +38,10 @@ def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Itera
     if len(leaves) > 1:
         return  # the exponential mechanism runs a loop for each row, and `Draws` would count the rounds of all loops
     for cap in (2**31, 1):
-        once: Law = {(c,): w for c, w in _accepted(leaves[0], range(so_many), num, den, cap).items()}
+        one_round: Law = {(c,): w for c, w in _accepted(leaves[0], range(n_classes), num, den, cap).items()}
         computed_law = partial(law_of_rows, samplers._exponential_kernel, (table, num, den, cap), ROUNDS)
         what = f"labels by the exponential mechanism, cap {cap:,}, of {where}"
-        yield what, computed_law, after_rounds(once, ROUNDS)
+        yield what, computed_law, after_rounds(one_round, ROUNDS)
 
 
 def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
@@ -109,10 +109,10 @@ def splits(whole: bool) -> Iterator[Case]:
 
 def _split(scores: tuple[int, ...], mask: tuple[bool, ...], num: int, den: int) -> Case:
     allowed = [c for c, may in enumerate(mask) if may]
-    once: Law = {(c,): w for c, w in _accepted(scores, allowed, num, den).items()}
+    one_round: Law = {(c,): w for c, w in _accepted(scores, allowed, num, den).items()}
     what = f"a choice among {scores}, of which {allowed} may be asked, at rate {num}/{den}"
     computed_law = partial(_law_of_choices, np.array([scores]), np.array([mask]), num, den, ROUNDS)
-    return what, computed_law, after_rounds(once, ROUNDS)
+    return what, computed_law, after_rounds(one_round, ROUNDS)
 
 
 def _two_nodes() -> Case:

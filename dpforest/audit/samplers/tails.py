@@ -111,16 +111,21 @@ def _counts() -> Iterator[str]:
     for epsilon in (Fraction(1), Fraction(2, 3), Fraction(5, 2), Fraction(1, 20)):
         scale = 1 / epsilon
         pairs = [(n, int(far * scale)) for n in _COUNTS for far in _FAR]
-        pairs += [(n, shown - n) for n in (0, 1, 5, 6) for shown in (0, 1, 7)]
+        pairs += [(n, released_count - n) for n in (0, 1, 5, 6) for released_count in (0, 1, 7)]
         if epsilon == 1:
             pairs += [(3, 70_000), (70_000, -70_000)]  # only for one scale, because the tape is long
-        for shown in (None, 0, 7):
+        for released_count in (None, 0, 7):
             for low in {0, scale.denominator - 1}:
-                noisy_counts = pairs if shown is None else [(n, shown - n) for n in (0, 1, 5, 3, 700, 7)]
+                noisy_counts = (
+                    pairs if released_count is None else [(n, released_count - n) for n in (0, 1, 5, 3, 700, 7)]
+                )
                 table = np.array([n for n, _ in noisy_counts]).reshape(-1, 2)
                 wanted = table + np.array([z for _, z in noisy_counts]).reshape(-1, 2)
-                again = noise(0, scale, low=low)[:-1] + number(1, 2)  # a negative zero, which the sampler draws again
-                tape = [lane for _, z in noisy_counts for lane in [*again * (abs(z) < 3), *noise(z, scale, low=low)]]
+                # The sampler rejects a negative zero, and draws again.
+                negative_zero = noise(0, scale, low=low)[:-1] + number(1, 2)
+                tape = [
+                    lane for _, z in noisy_counts for lane in [*negative_zero * (abs(z) < 3), *noise(z, scale, low=low)]
+                ]
                 released = release.release_counts(table, **_paid(epsilon), source=Scripted(tape))
                 yield from _unlike(f"counts with noise of scale {scale}", released, wanted)
 
@@ -160,13 +165,13 @@ def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool)
 
     If `late` is True, the lanes first propose and reject every other label that can be rejected.
     """
-    left, tape = list(range(len(gaps))), Lanes()
-    for other in [c for c in left if late and c != label and gaps[c]]:
-        place = left.index(other)
-        tape += number(place, len(left)) + miss(gaps[other] * num, den)
-        left[place] = left[-1]
-        left.pop()
-    return [*tape, *number(left.index(label), len(left)), *hit(gaps[label] * num, den)]
+    remaining, tape = list(range(len(gaps))), Lanes()
+    for other in [c for c in remaining if late and c != label and gaps[c]]:
+        place = remaining.index(other)
+        tape += number(place, len(remaining)) + miss(gaps[other] * num, den)
+        remaining[place] = remaining[-1]
+        remaining.pop()
+    return [*tape, *number(remaining.index(label), len(remaining)), *hit(gaps[label] * num, den)]
 
 
 def _proposed(gaps: Sequence[int], label: int, num: int, den: int, cap: int, *, late: bool) -> Lanes:
@@ -190,12 +195,12 @@ def _splits() -> Iterator[str]:
         coarse, coarse_width = selection.coarsened(table, width)
         rate = selection.rate_of(epsilon, coarse_width)
         for turn in range(5):
-            wanted = np.array([np.flatnonzero(may)[turn % may.sum()] for may in allowed])
+            wanted = np.array([np.flatnonzero(mask)[turn % mask.sum()] for mask in allowed])
             tape = Lanes()
             for node, chosen in enumerate(wanted.tolist()):
-                may = np.flatnonzero(allowed[node])
-                gaps = (coarse[node, may].max() - coarse[node, may]).tolist()
-                place = may.tolist().index(chosen)
+                allowed_places = np.flatnonzero(allowed[node])
+                gaps = (coarse[node, allowed_places].max() - coarse[node, allowed_places]).tolist()
+                place = allowed_places.tolist().index(chosen)
                 late = bool(turn % 2) and max(gaps) > 0
                 tape += _proposed(gaps, place, rate.numerator, rate.denominator, 2**62, late=late)
             released = selection.choose(table, allowed, width, QueryBudget(epsilon, 1), Scripted(tape))
@@ -237,5 +242,5 @@ def _large() -> Iterator[str]:
 
 def _paid(epsilon: Fraction) -> dict[str, Any]:
     """Return arguments of a release of one tree under add-remove, with a ledger whose budget is ε."""
-    how = {"epsilon": epsilon, "n_trees": 1, "partition": "independent", "neighbors": "add-remove"}
-    return how | {"ledger": Ledger(epsilon)}
+    options = {"epsilon": epsilon, "n_trees": 1, "partition": "independent", "neighbors": "add-remove"}
+    return options | {"ledger": Ledger(epsilon)}
