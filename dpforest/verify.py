@@ -262,10 +262,10 @@ def check_question(entry, content, gaussian):
         f"  {printable(what)}: {printable(mechanism)}, sensitivity {six_digits(sensitivity)}, {times:,} times "
         f"({printable(entry['composition'])}){noise}, {cost} each"
     )
-    known = next((q for q in QUESTIONS if str(what).startswith(q[0])), None)
-    if known is None or mechanism not in known[1] or (mechanism == GAUSSIAN_NOISE) != gaussian:
+    question = next((q for q in QUESTIONS if str(what).startswith(q[0])), None)
+    if question is None or mechanism not in question[1] or (mechanism == GAUSSIAN_NOISE) != gaussian:
         raise Mismatch(f"No forest asks “{printable(what)}” with the mechanism {printable(mechanism)}.")
-    _, _, rule, parts, may_be_parallel, often = known
+    _, _, rule, parts, may_be_parallel, often = question
     if part not in parts or entry["composition"] not in ("sequential", *("parallel",) * may_be_parallel):
         raise Mismatch(f"No forest asks “{printable(what)}” of these rows, or with this composition.")
     if rule is not None:

@@ -2,10 +2,10 @@
 
 The attack splits the fits into three parts. From the first part, the attack proposes events. An event happens if a
 statistic of the forest equals a value, or is at most a value. One of these statistics is a score that combines all
-others. On the second part, the attack picks the events that promise the largest bounds. On the third part, which no
-earlier step has used, the frequencies of the picked events yield a lower bound on ε (Clopper & Pearson 1934). The bound
-is corrected for the number of picked events. So it exceeds the true loss with a probability of at most 1 - confidence,
-whatever events the attack picks.
+others. On the second part, the attack picks the events that are likely to yield the largest bounds. On the third part,
+which no earlier step has used, the frequencies of the picked events yield a lower bound on ε (Clopper & Pearson 1934).
+The bound is corrected for the number of picked events. So it exceeds the true loss with a probability of at most 1 -
+confidence, whatever events the attack picks.
 """
 
 import math
@@ -115,9 +115,9 @@ def attack_unaided(
 ) -> tuple[Bound, str]:
     """Attack a mechanism that has no known weak point, with the best of many generic pairs of tables.
 
-    First, the search fits each table of all pairs a few times, and ranks the pairs by the bound that these fits
-    promise. Then it ranks the best eighth of the pairs again, with ten times as many fits. Finally, `attack_fits`
-    attacks the mechanism with the best pair, on new fits.
+    First, the search fits each table of all pairs a few times, and ranks the pairs by the bound that more fits are
+    likely to yield. Then it ranks the best eighth of the pairs again, with ten times as many fits. Finally,
+    `attack_fits` attacks the mechanism with the best pair, on new fits.
 
     Parameters
     ----------

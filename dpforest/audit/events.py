@@ -109,6 +109,7 @@ def _edges(observed: np.ndarray, n_bins: int = 16) -> np.ndarray:
 
 
 def _spaced(values: np.ndarray, n: int) -> np.ndarray:
+    """Return at most n elements of an array, at evenly spaced indices."""
     return values[np.unique(np.linspace(0, len(values) - 1, n).round().astype(np.int64))]
 
 

@@ -107,7 +107,7 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
 
     For a published rule, the function returns the pair with the fewest rows among all pairs whose loss exceeds ε. For a
     certified rule, no loss exceeds ε. Then the function considers all pairs whose loss is within 1 % of the largest
-    loss, and returns the pair for which the attack is likely to prove the largest bound.
+    loss. It returns the pair for which the attack is likely to prove the largest bound.
 
     Examples
     --------

@@ -71,6 +71,7 @@ def _weights(rng: np.random.Generator) -> Iterator[str]:
 
 
 def _kept_alone(rng: np.random.Generator, sizes: tuple[int, ...]) -> Iterator[str]:
+    """Check persons with these numbers of rows: compare the table of all persons with a table of each person alone."""
     person = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     listed = np.ones(len(person), bool)
     registry = UnitRegistry()

@@ -76,6 +76,7 @@ def _numbers_of_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]
 def _compared(
     rng: np.random.Generator, name: str, domain: Domain, X: pd.DataFrame, y: np.ndarray, most: int
 ) -> Iterator[str]:
+    """Compare the codes of rows in tables of up to `most` rows with the codes of each row alone, in one format."""
     read = _readers(domain)[name]
     read_alone = [read(X.iloc[i : i + 1], y[i : i + 1]) for i in range(len(y))]
     codes, classes = (np.concatenate([one_row[part] for one_row in read_alone]) for part in (0, 1))
@@ -91,6 +92,8 @@ def _compared(
 
 
 def _readers(domain: Domain) -> dict[str, Callable[[pd.DataFrame, np.ndarray], Codes]]:
+    """Return, by format, a function that passes a table to the reader in this format, and returns the codes."""
+
     def rows_of(X: Any, y: Any) -> Codes:
         """Return codes and classes of all rows. An omitted row has codes 0 and class -1."""
         n = len(y)

@@ -4,8 +4,8 @@ This module does not use the sensitivity that a mechanism declares. It records t
 its accesses to private rows, and the noise of each answer. For each question, a search runs the compiled functions of
 the fit on single rows to find the largest change by one row. The total cost of these changes must not exceed the loss
 that the forest promises. For scales (noisy histograms of numeric attributes), the search tries every code of an
-attribute. For gradients, the search climbs from three kinds of rows: rows with some very high scores, rows whose scores
-are all 0, and rows whose scores have a small or large spread.
+attribute. For gradients, the search climbs from rows of three kinds: some scores of a row are very high, all its scores
+are 0, or its scores have a small or large spread.
 """
 
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 from dpforest.tables.reading_rules import Spellings, folded, number_with_sign, without_number_words
 
-# The pattern can match a text in only one way, so that a match against a million digits does not take hours.
+# Each text can match this pattern in only one way. Otherwise, a match against a million digits could take hours.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
 # Texts that Python and numpy write for a complex number with the imaginary part 0 (_REAL), or with a NaN
 # (_COMPLEX_NAN).
@@ -87,10 +87,10 @@ def key(cell: Any) -> str:
 
 
 class Keys:
-    """Index of listed values, in which cells are found by their texts and otherwise by their keys.
+    """Index of listed values. It finds a cell by its text or, if no listed value has this text, by its key.
 
-    If several values have the same key, the key means the first of them. If there are spellings, a cell that is not a
-    listed text is also compared with the listed texts and the spellings, without the spaces around it.
+    If several values have the same key, the key means the first of them. If there are spellings, the spaces around a
+    cell that is not a listed text are removed, and the cell is compared with the listed texts and the spellings.
     """
 
     def __init__(self, listed: Iterable[Any], spellings: Spellings = ()) -> None:
@@ -180,8 +180,8 @@ def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.n
 def numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
     """Return a column as floats, with missing cells as NaN.
 
-    A cell that is not a number raises a DomainError. But if `out_of_domain` is given, it counts the cell, and the cell
-    becomes missing.
+    A cell that is not a number raises a DomainError. If `out_of_domain` is given, there is no error: this object counts
+    the cell, and the cell becomes missing.
     """
     values = _numbers(feature, column, out_of_domain)
     return without_number_words(values, feature.missing_words)
@@ -256,6 +256,7 @@ def is_missing(cells: np.ndarray) -> np.ndarray:
 
 
 def _is_missing_cell(cell: Any) -> bool:
+    """Return whether one cell is missing. A cell that pandas cannot test counts as missing."""
     try:
         return pd.isna(cell) is True
     except Exception:
@@ -263,7 +264,7 @@ def _is_missing_cell(cell: Any) -> bool:
 
 
 def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
-    """Return the code of each cell (-1 if missing) and the value of each code. Cells with one code have one text."""
+    """Return the code of each cell (-1 if missing) and the value of each code. Equal codes mean equal texts."""
     if column.dtype == object or getattr(column.dtype, "kind", "") in "USc":
         return _factorize_objects(np.asarray(column).astype(object, copy=False))
     series = pd.Series(column)

@@ -18,15 +18,15 @@ from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.encoding import quoted
 
 _BLOCK_BYTES: Final = 2**20  # number of bytes that pyarrow splits into cells at a time; it reads 32 such blocks ahead
-_HEADER_CHARACTERS: Final = 2**22
-_LATIN1: Final = "dpforest.latin-1"
+_HEADER_CHARACTERS: Final = 2**22  # number of characters from the start of the file that are searched for the header
+_LATIN1: Final = "dpforest.latin-1"  # name of the error handler that is registered below
 
 # The five bytes that Windows-1252 leaves undefined are decoded as Latin-1, as in `csv_text.decode_as`.
 codecs.register_error(_LATIN1, lambda e: (chr(e.object[e.start]), e.start + 1))  # type: ignore[attr-defined]
 
 
 def csv_parts(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
-    """Return tables of the attributes and the label, with at most `rows` rows each.
+    """Return an iterator over tables of the attributes and the label, with at most `rows` rows each.
 
     The call itself checks the header. The rows are read later, while the caller iterates.
     """
@@ -47,15 +47,15 @@ def _parts(
     with _open_text(path, csv_format) as file:
         file.read(n_skipped)
         _check_quotes(file, csv_format.delimiter)
-    wanted = [*domain.columns, domain.label]
+    columns = [*domain.columns, domain.label]
     with _open_text(path, csv_format) as file:
         file.read(n_skipped)
         stream = pa.PythonFile(_Utf8(file), mode="r")
-        places = [str(names.index(name)) for name in wanted]
+        places = [str(names.index(name)) for name in columns]
         records = Records(stream, csv_format.delimiter, len(names), places, block_size=_BLOCK_BYTES)
         try:
             for cells in _regrouped(records, rows):
-                yield typed_cells(cells.rename_columns(wanted), domain, csv_format)[0]
+                yield typed_cells(cells.rename_columns(columns), domain, csv_format)[0]
         except pa.ArrowInvalid as error:
             raise TableError(f"The file cannot be split into rows and cells ({error}).") from None
 
@@ -83,6 +83,7 @@ class _Utf8:
         self._file, self._rest = file, b""
 
     def read(self, n: int) -> bytes:
+        """Return the next n bytes, or fewer at the end of the file."""
         while len(self._rest) < n and (more := self._file.read(n)):
             self._rest += more.encode()
         data, self._rest = self._rest[:n], self._rest[n:]
@@ -101,18 +102,21 @@ def _open_text(path: Path, csv_format: CsvFormat) -> IO[str]:
 
 
 def _check_quotes(file: IO[str], mark: str) -> None:
+    """Raise TableError if a quoted cell is never closed. Only a text that contains quotes is parsed."""
     start = file.tell()
     if any('"' in block for block in iter(lambda: file.read(_BLOCK_BYTES), "")):
         file.seek(start)
         csv_text.check_quotes(file, mark)
 
 
-def check_columns(names: Sequence[str], domain: Domain, how: str = "") -> None:
+def check_columns(names: Sequence[str], domain: Domain, reading_clause: str = "") -> None:
     """Raise DomainError unless exactly one column has the name of each attribute, of the unit and of the label."""
-    wanted = (*domain.columns, domain.label)
-    absent = [name for name in wanted if name not in names]
+    columns = (*domain.columns, domain.label)
+    absent = [name for name in columns if name not in names]
     if absent:
-        raise DomainError(f"The file has no column {quoted(absent)}{how}; give it every column of the domain.")
-    repeated = [name for name in wanted if names.count(name) > 1]
+        raise DomainError(
+            f"The file has no column {quoted(absent)}{reading_clause}; give it every column of the domain."
+        )
+    repeated = [name for name in columns if names.count(name) > 1]
     if repeated:
         raise DomainError(f"The file has more than one column {quoted(repeated)}; rename one.")

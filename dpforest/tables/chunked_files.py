@@ -29,9 +29,9 @@ def read_chunks(
 ) -> Iterable[tuple[pd.DataFrame, pd.Series]]:
     """Read the attributes and the label of a file in parts, for `fit_chunks`.
 
-    Each loop over the result reads the file again. The index of the parts numbers the rows of the whole file. The cells
-    of a CSV file equal those of ``read_csv(path).read_with(domain)``. The column types of a Parquet file must have been
-    chosen without looking at the rows. Texts of a Parquet file are read unchanged.
+    Each loop over the result reads the file again. The index of a part holds the numbers of its rows in the whole file.
+    The cells of a CSV file equal those of ``read_csv(path).read_with(domain)``. The column types of a Parquet file must
+    have been chosen without looking at the rows. Texts of a Parquet file are read unchanged.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _numbered(tables: Iterator[pd.DataFrame], domain: Domain) -> Iterator[tuple[
 
 
 def _parquet(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
-    """Return tables of a Parquet file, like `csv_parts` for a CSV file."""
+    """Return an iterator over tables of a Parquet file, like `csv_parts` for a CSV file."""
     try:
         file = pq.ParquetFile(path)
     except pa.ArrowInvalid as error:

@@ -125,10 +125,11 @@ def propose_kind(cells: Iterable[Any], decimal: str | None = None) -> ColumnProp
 
 
 def likely_label(csv: CsvTable) -> str:
-    """Return the column that is proposed as the label of an upload.
+    """Return the name of the column that is proposed as the label of an upload.
 
-    This is the best of `label_candidates` if a few missing cells do not matter. If this column holds numbers with words
-    or signs ("<0,5") or free text, it is the last column of the table that holds categories.
+    The function ignores missing cells in columns with at most 10 % missing cells, and takes the best of
+    `label_candidates`. If this column holds free text, or numbers with words or signs ("<0,5"), the function takes the
+    last candidate of the table that holds neither. If all candidates hold such values, it takes the best one.
 
     Parameters
     ----------
@@ -158,9 +159,9 @@ def _text_counts(cells: Any) -> tuple[dict[str, int], int]:
         cells = pa.array([None if cell is None or cell != cell else cell_text(cell) for cell in cells], pa.string())
     trimmed = pc.utf8_trim_whitespace(cells)
     count_of_text = {entry["values"]: entry["counts"] for entry in pc.value_counts(trimmed).to_pylist()}
-    known = {cell: n for cell, n in count_of_text.items() if cell is not None and cell not in MISSING_TEXTS}
-    known = dict(sorted(known.items(), key=lambda item: (-item[1], item[0])))
-    return known, len(cells) - sum(known.values())
+    known_counts = {cell: n for cell, n in count_of_text.items() if cell is not None and cell not in MISSING_TEXTS}
+    known_counts = dict(sorted(known_counts.items(), key=lambda item: (-item[1], item[0])))
+    return known_counts, len(cells) - sum(known_counts.values())
 
 
 def _constant(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | None:
@@ -171,17 +172,17 @@ def _constant(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | Non
 
 def _date(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:
     sample = list(counts)[:50]
-    likely = [
+    likely_formats = [
         name for name in DATE_FORMATS if sum(_states_date(cell, name) for cell in sample) >= MOST / 2 * len(sample)
     ]
-    n_fitting = {name: sum(n for cell, n in counts.items() if _states_date(cell, name)) for name in likely}
-    most = max(n_fitting.values(), default=0)
-    if most < MOST * n_known:
+    n_fitting = {name: sum(n for cell, n in counts.items() if _states_date(cell, name)) for name in likely_formats}
+    most_fitting = max(n_fitting.values(), default=0)
+    if most_fitting < MOST * n_known:
         if sum(n for cell, n in counts.items() if _TWO_DIGIT_YEAR.fullmatch(cell)) < MOST * n_known:
             return None
         reason = "Dates with years of two digits, which are not read; write years with four digits in the file."
         return ColumnProposal(DATE, reason, n_missing, len(counts))
-    formats = tuple(name for name, n in n_fitting.items() if n == most)
+    formats = tuple(name for name, n in n_fitting.items() if n == most_fitting)
     if len(formats) > 1:
         reason = f"Dates, but {' and '.join(formats)} fit equally well; state which order day and month have."
     else:
@@ -244,7 +245,7 @@ def _are_numbers(n_numbers: int, n_known: int, n_different: int, words: Sequence
 
     Of the `n_known` cells that are not missing, `n_numbers` hold numbers, and these cells hold `n_different` different
     texts. All other cells hold the `words`. Usually, at least the share `MOST` of the cells must hold numbers. There is
-    an exception, because a laboratory may write "not measured" in many cells: in a column with many different numbers,
+    an exception, because a laboratory may write "not measured" in many cells. In a column with many different numbers,
     a few different words may fill up to half of the cells.
     """
     if n_numbers >= MOST * n_known:
@@ -253,7 +254,7 @@ def _are_numbers(n_numbers: int, n_known: int, n_different: int, words: Sequence
 
 
 def _signs_of(counts: Mapping[str, int], n_known: int) -> tuple[str, ...]:
-    """Return the signs next to numbers. Signs such as "<" count only if at least half of the cells have none."""
+    """Return the signs next to numbers. Signs such as "<" count only if at least half of the cells lack them."""
     n_with = {sign: sum(n for cell, n in counts.items() if without_sign(cell, (sign,)) is not None) for sign in SIGNS}
     n_beyond_a_limit = sum(n_with[sign] for sign in _BEYOND_A_LIMIT)
     return tuple(

@@ -60,7 +60,7 @@ class CodebookEntry:
     missing_value : str or float, optional
         Value that replaces missing cells under the rule "value".
     sources : dict
-        Sources, by the parts `VALUES`, TYPE and MISSING of the attribute.
+        Stated source of each part of the attribute. The parts are `VALUES`, `TYPE` and `MISSING`.
     rules : dict, optional
         Reading rules, as parameters of `Feature`. A codebook in a CSV file has no reading rules. Then the field is
         None, and the reading rules of the domain stay.
@@ -148,9 +148,9 @@ def _header(content: str) -> tuple[str, list[str], list[str]]:
             "This is no codebook: its first line has to name columns, among them 'name'; the others may be "
             f"{', '.join(repr(name) for name in COLUMNS[1:8])}."
         )
-    known = [name for name in header if name in COLUMNS]
-    if len(set(known)) < len(known):
-        repeated = next(name for i, name in enumerate(known) if name in known[:i])
+    known_names = [name for name in header if name in COLUMNS]
+    if len(set(known_names)) < len(known_names):
+        repeated = next(name for i, name in enumerate(known_names) if name in known_names[:i])
         raise TableError(f"Line 1: two columns are called {repeated!r}; rename one.")
     return mark, header, [name for name in header if name not in COLUMNS]
 
@@ -164,10 +164,10 @@ def _entry(where: str, row: dict[str, str], mark: str) -> tuple[CodebookEntry, l
     """Return the entry of a line, and a sentence about each of its mistakes."""
     mistakes: list[str] = []
     fields: dict[str, Any] = {}
-    for column, read in _READ.items():
+    for column, parse in _PARSERS.items():
         if cell := row.get(column, ""):
             try:
-                fields[column] = read(cell, mark)
+                fields[column] = parse(cell, mark)
             except ValueError as problem:
                 mistakes.append(f"{where}, column {column!r}: {problem}")
     name = fields.get("name", "")
@@ -276,7 +276,7 @@ def _whole_text(cell: str, mark: str = "") -> str:
     return cell
 
 
-_READ: Final = {
+_PARSERS: Final = {
     "name": _whole_text,
     "kind": _kind,
     "low": _number,

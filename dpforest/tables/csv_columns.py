@@ -80,11 +80,11 @@ class Column:
 class ParsedColumn:
     """The cells of a column as numbers or texts, and the rules by which the cells were parsed."""
 
-    values: pd.Series
-    missing: tuple[str, ...]
-    decimal_comma: bool = False
-    grouped: bool = False
-    trimmed: bool = False
+    values: pd.Series  # int64, float64 or str
+    missing: tuple[str, ...]  # texts that count as missing and occur in the column
+    decimal_comma: bool = False  # whether commas are decimal marks
+    grouped: bool = False  # whether commas separate thousands
+    trimmed: bool = False  # whether there were spaces around cells
     has_points: bool = False  # whether the cells show that commas are not decimal marks
 
 
@@ -122,8 +122,8 @@ def numbers_one_by_one(
     values = _floats(cells, decimal)
     if feature is not None and (feature.missing_words or feature.signs):
         return _numbers_by_rules(cells, decimal, feature)
-    strange = pc.and_(pc.is_null(values), pc.invert(pc.is_in(cells, value_set=_NO_NUMBERS)))
-    return values.to_pandas().astype(np.float64), cells.filter(strange).to_pylist()
+    is_unreadable = pc.and_(pc.is_null(values), pc.invert(pc.is_in(cells, value_set=_NO_NUMBERS)))
+    return values.to_pandas().astype(np.float64), cells.filter(is_unreadable).to_pylist()
 
 
 def _numbers_by_rules(cells: pa.ChunkedArray, decimal: str, feature: Feature) -> tuple[pd.Series, list[str]]:
@@ -136,10 +136,10 @@ def _numbers_by_rules(cells: pa.ChunkedArray, decimal: str, feature: Feature) ->
     is_word = np.array([cell.casefold() in words for cell in texts], dtype=bool)
     numbers[is_word] = np.nan
     is_missing = np.array([cell in MISSING_TEXTS + MISSING_NUMBERS for cell in texts], dtype=bool)
-    is_strange = np.isnan(numbers) & ~is_word & ~is_missing
+    is_unreadable = np.isnan(numbers) & ~is_word & ~is_missing
     place = encoded.indices.to_numpy(zero_copy_only=False)
-    strange = [texts[i] for i in place[is_strange[place]]]
-    return pd.Series(without_number_words(numbers, feature.missing_words)[place]), strange
+    unreadable = [texts[i] for i in place[is_unreadable[place]]]
+    return pd.Series(without_number_words(numbers, feature.missing_words)[place]), unreadable
 
 
 def dates_one_by_one(raw: pa.ChunkedArray, date_format: str) -> tuple[pd.Series, list[str]]:
@@ -152,14 +152,15 @@ def dates_one_by_one(raw: pa.ChunkedArray, date_format: str) -> tuple[pd.Series,
     date_texts = [cell if known else None for cell, known in zip(cells.dictionary.to_pylist(), is_date, strict=True)]
     dates = pa.array(date_texts, pa.string()).take(cells.indices)
     trimmed = cells.cast(pa.string())
-    strange = pc.and_(pc.is_null(dates), pc.invert(pc.is_in(trimmed, value_set=_NO_NUMBERS)))
-    return dates.to_pandas().astype("str"), trimmed.filter(strange).to_pylist()
+    is_unreadable = pc.and_(pc.is_null(dates), pc.invert(pc.is_in(trimmed, value_set=_NO_NUMBERS)))
+    return dates.to_pandas().astype("str"), trimmed.filter(is_unreadable).to_pylist()
 
 
 def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str, spellings: Spellings = ()) -> pd.Series:
-    """Replace each text cell by the listed text that equals it as a text or a number, or that its spelling means.
+    """Return a column of texts in which listed texts replace cells.
 
-    A cell that means no listed text stays unchanged, or becomes missing if it is empty or a text such as "NA"
+    A listed text replaces a cell that equals it as a text or as a number, and a cell that is a spelling of it. A cell
+    that means no listed text stays unchanged, or becomes missing if it is empty or a text such as "NA"
     (`MISSING_TEXTS`).
     """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
@@ -250,21 +251,21 @@ def _any(cells: pa.ChunkedArray, pattern: str) -> bool:
 
 
 def suggest(name: str, values: pd.Series) -> Column:
-    """Suggest the kind of a column, with the reason."""
-    known = values.dropna()
-    n_missing, n_known = len(values) - len(known), len(known)
+    """Return the suggested kind of a column, with the reason."""
+    known_values = values.dropna()
+    n_missing, n_known = len(values) - len(known_values), len(known_values)
     if not n_known:
         return Column(name, "empty", "Every cell is missing; leave it out.", n_missing, 0)
-    n_distinct = int(known.nunique())
+    n_distinct = int(known_values.nunique())
 
     def column_of_kind(kind: str, reason: str) -> Column:
         return Column(name, kind, reason, n_missing, n_distinct)
 
     if n_distinct == 1 and not n_missing:
-        return column_of_kind("constant", f"Every cell is {str(known.iloc[0])[:40]!r}; leave it out.")
-    numeric = known.dtype.kind in "if"
-    whole = numeric and is_whole(known)
-    if _is_date(known, numeric, whole):
+        return column_of_kind("constant", f"Every cell is {str(known_values.iloc[0])[:40]!r}; leave it out.")
+    numeric = known_values.dtype.kind in "if"
+    whole = numeric and is_whole(known_values)
+    if _is_date(known_values, numeric, whole):
         return column_of_kind("date", "Dates or times; leave it out, or replace it by a number such as a year.")
     looks_like_id = bool(_ID_NAME.search(name) or _ID_CAMEL.search(name))
     if not numeric:
@@ -275,7 +276,7 @@ def suggest(name: str, values: pd.Series) -> Column:
             return column_of_kind("id", f"{n_distinct:,} different texts, {limit}; leave it out or group its values.")
         return column_of_kind("categorical", f"{n_distinct:,} different text{'s' * (n_distinct != 1)}.")
     if whole and n_distinct == n_known:
-        counts_rows = n_known > 20 and known.max() - known.min() == n_known - 1
+        counts_rows = n_known > 20 and known_values.max() - known_values.min() == n_known - 1
         if looks_like_id or counts_rows:
             return column_of_kind("id", "A different whole number in every row, like a row number; leave it out.")
     if looks_like_id and whole and n_distinct > max(20, n_known // 20):
@@ -289,12 +290,12 @@ def is_whole(values: pd.Series) -> bool:
     return x.dtype.kind == "i" or bool((x == np.floor(x)).all())
 
 
-def _is_date(known: pd.Series, numeric: bool, whole: bool) -> bool:
+def _is_date(known_values: pd.Series, numeric: bool, whole: bool) -> bool:
     patterns: tuple[str, ...] = DATES
     if numeric:
-        if not whole or not 1.9e7 <= known.min() <= known.max() < 2.1e7:
+        if not whole or not 1.9e7 <= known_values.min() <= known_values.max() < 2.1e7:
             return False
-        known, patterns = known.astype("int64").astype("str"), (_COMPACT_DATE,)
-    cells = pa.chunked_array([pa.array(known.unique(), pa.string())])
+        known_values, patterns = known_values.astype("int64").astype("str"), (_COMPACT_DATE,)
+    cells = pa.chunked_array([pa.array(known_values.unique(), pa.string())])
     sample = cells.slice(0, 20)
     return any(_all(sample, pattern) and _all(cells, pattern) for pattern in patterns)

@@ -28,7 +28,7 @@ _CODE = re.compile(r"[+-]?0\d")  # codes such as 00123 are not numbers
 _BEGINS_LIKE_A_NUMBER: Final = rf"^([^\pL]{{0,3}}\d|{MONTH})"
 _GROUPED = re.compile(r"[+-]?(\d{1,3}([., '\u2019\u00a0\u202f]\d{3})+|\d+)([.,]\d+)?")
 _FEW_ROWS: Final = 10  # with fewer rows or values, there is no warning
-_SAMPLE_SIZE: Final = 50
+_SAMPLE_SIZE: Final = 50  # number of cells that are tested first, because they often make a test of all cells needless
 # In a cell of one to three digits (the first not 0), a mark and three digits, the mark may be a decimal mark or may
 # separate thousands. A whole number of at most three digits (_SHORT) does not show which.
 _AMBIGUOUS: Final = r"^[+-]?[1-9]\d{{0,2}}{mark}\d{{3}}$"
@@ -86,22 +86,22 @@ def _may_be_numbers_or_dates(known: pa.Array) -> bool:
     return bool(pc.mean(pc.match_substring_regex(known, _BEGINS_LIKE_A_NUMBER).cast("uint8")).as_py() >= MOST)
 
 
-def _signs_or_marks(name: str, known: Sequence[str]) -> str:
+def _signs_or_marks(name: str, cells: Sequence[str]) -> str:
     """Return a sentence if the distinct cells are numbers with signs, or with marks of several formats."""
-    signs = sorted({sign for cell in known if _is_number(cell) for sign in _SIGN.findall(cell)}, key=SIGNS.index)
-    if signs and sum(map(_is_number, known)) >= MOST * len(known):
+    signs = sorted({sign for cell in cells if _is_number(cell) for sign in _SIGN.findall(cell)}, key=SIGNS.index)
+    if signs and sum(map(_is_number, cells)) >= MOST * len(cells):
         noun = "the sign" if len(signs) == 1 else "the signs"
         return (
             f"{name!r} is read as text: its cells have {' and '.join(signs)} in them. To have numbers, list {noun} in "
             f"the schema or remove {'it' if len(signs) == 1 else 'them'} from the file."
         )
-    kinds = [bool(_POINT.fullmatch(cell)) - bool(_COMMA.fullmatch(cell)) or _WHOLE.fullmatch(cell) for cell in known]
+    kinds = [bool(_POINT.fullmatch(cell)) - bool(_COMMA.fullmatch(cell)) or _WHOLE.fullmatch(cell) for cell in cells]
     if all(kinds) and 1 in kinds and -1 in kinds:
         return (
             f"{name!r} is read as text: some cells have a decimal point and some a decimal comma; write the same mark "
             "in all of them to have numbers."
         )
-    if len(known) >= _FEW_ROWS and all(map(_GROUPED.fullmatch, known)) and not any(map(_CODE.match, known)):
+    if len(cells) >= _FEW_ROWS and all(map(_GROUPED.fullmatch, cells)) and not any(map(_CODE.match, cells)):
         return (
             f"{name!r} is read as text: the marks in its numbers cannot be read together, or are unknown between "
             "thousands; write the numbers without marks between thousands."
@@ -109,10 +109,10 @@ def _signs_or_marks(name: str, known: Sequence[str]) -> str:
     return ""
 
 
-def _words(name: str, known: Sequence[str]) -> str:
+def _words(name: str, cells: Sequence[str]) -> str:
     """Return a sentence if most of the distinct cells are numbers and a few are words."""
-    words = [cell for cell in known if not _is_number(cell)]
-    if not words or len(known) - len(words) < max(MOST * len(known), _FEW_ROWS) or any(map(_CODE.match, known)):
+    words = [cell for cell in cells if not _is_number(cell)]
+    if not words or len(cells) - len(words) < max(MOST * len(cells), _FEW_ROWS) or any(map(_CODE.match, cells)):
         return ""
     return (
         f"{name!r} is read as text, because some of its cells are no numbers: {quoted_names(words)}. To have numbers, "
@@ -120,19 +120,19 @@ def _words(name: str, known: Sequence[str]) -> str:
     )
 
 
-def _date_formats(name: str, known: Sequence[str]) -> str:
+def _date_formats(name: str, cells: Sequence[str]) -> str:
     """Return a sentence if all of the distinct cells are dates, but in several formats."""
-    formats = {next((i for i, pattern in enumerate(DATES) if re.match(pattern, cell)), -1) for cell in known}
+    formats = {next((i for i, pattern in enumerate(DATES) if re.match(pattern, cell)), -1) for cell in cells}
     if len(formats) < 2 or -1 in formats:
         return ""
     return f"{name!r} has dates in several formats; write them in one format, or leave the column out."
 
 
-def _spellings(name: str, known: Sequence[str]) -> str:
+def _spellings(name: str, cells: Sequence[str]) -> str:
     """Return a sentence if several of the distinct cells differ in capital letters or inner spaces only."""
     by_value: dict[str, list[str]] = {}
-    if len(known) <= MAX_CATEGORIES:
-        for cell in known:
+    if len(cells) <= MAX_CATEGORIES:
+        for cell in cells:
             by_value.setdefault(" ".join(cell.casefold().split()), []).append(cell)
     repeated = [spellings for spellings in by_value.values() if len(spellings) > 1]
     if not repeated:
@@ -174,20 +174,18 @@ def _thousands(columns: Mapping[str, pa.ChunkedArray], parsed: Mapping[str, Pars
 _MESSAGES: Final = {  # keys: the mark in the cells, and the decimal mark with which the cells were read
     (",", "."): "In {} a cell such as 1,234 is read as 1234, with a comma between thousands. If 1.234 is meant, write "
     "decimal points in the file.",
-    (
-        ",",
-        ",",
-    ): "In {} a cell such as 1,234 is read as 1.234, with a decimal comma. If 1234 is meant, remove the "
+    (",", ","): "In {} a cell such as 1,234 is read as 1.234, with a decimal comma. If 1234 is meant, remove the "
     "commas between thousands from the file.",
-    (
-        ".",
-        ".",
-    ): "In {} a cell such as 1.234 is read as a decimal number, a little more than 1. If 1234 is meant, "
+    (".", "."): "In {} a cell such as 1.234 is read as a decimal number, a little more than 1. If 1234 is meant, "
     "remove the points between thousands from the file.",
 }
 
 
 def _is_ambiguous(texts: pa.ChunkedArray, mark: str) -> bool:
+    """Return whether all cells leave open what the mark is: a decimal mark, or a mark between thousands.
+
+    At least two different numbers must have the mark.
+    """
     ambiguous = _AMBIGUOUS.format(mark=re.escape(mark))
     ambiguous_or_short = f"{ambiguous}|{_SHORT}"
     missing = pc.is_in(texts, value_set=pa.array(MISSING_TEXTS + MISSING_NUMBERS, texts.type))
@@ -198,6 +196,7 @@ def _is_ambiguous(texts: pa.ChunkedArray, mark: str) -> bool:
 
 
 def _has_decimal_mark(texts: pa.ChunkedArray, mark: str) -> bool:
+    """Return whether the mark in some cell can only be a decimal mark."""
     matches = pc.match_substring_regex(texts, _DECIMALS.format(mark=re.escape(mark)))
     return bool(pc.any(matches).as_py())
 

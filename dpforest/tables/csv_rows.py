@@ -34,12 +34,12 @@ from dpforest.tables.features import plural, text
 def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     """Read the columns of a domain, and its label if the file has it, from a CSV file.
 
-    The value of a cell depends on its text, the domain and the `CsvFormat` of ``domain.reading`` (by default UTF-8,
-    commas between columns and decimal points), never on another cell. Spaces around a cell are removed. A numeric cell
-    is a number with the stated decimal mark, with or without other marks between groups of three digits; anything else
-    is missing. A categorical cell or a label is compared with the listed texts, as a text and as a number ("1.0" is
-    read as "1"). If the cell equals no listed text, it is missing if it is empty or a text such as "NA", and otherwise
-    stays unchanged.
+    The value of a cell depends on its text, the domain and the `CsvFormat` of ``domain.reading``, never on another
+    cell. The default format is UTF-8 with commas between columns and decimal points. Spaces around a cell are removed.
+    A numeric cell is a number with the stated decimal mark, with or without other marks between groups of three digits;
+    anything else is missing. A categorical cell or a label is compared with the listed texts, as a text and as a number
+    ("1.0" is read as "1"). If the cell equals no listed text, it is missing if it is empty or a text such as "NA", and
+    otherwise stays unchanged.
 
     The reading rules of a `Feature` apply too. A word for missing cells is missing, and so is a cell that is no date in
     the declared format. A sign next to a number is ignored, and a spelling becomes the value that it means.
@@ -131,14 +131,14 @@ def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, UnreadCells
     if not content.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
     names, _ = csv_text.header(content, csv_format.delimiter)
-    wanted = _wanted(names, domain)
+    columns = _columns_to_read(names, domain)
     if '"' in content:
         csv_text.check_quotes(io.StringIO(content, newline=""), csv_format.delimiter)
     encoded = content.encode()
     records = Records(pa.BufferReader(encoded), csv_format.delimiter, len(names), block_size=len(encoded) + 1)
-    places = [str(names.index(name)) for name in wanted]
+    places = [str(names.index(name)) for name in columns]
     blocks = [block.select(places) for block in records]
-    cells = pa.concat_tables(blocks).rename_columns(wanted) if blocks else _empty_table(wanted)
+    cells = pa.concat_tables(blocks).rename_columns(columns) if blocks else _empty_table(columns)
     table, unread = typed_cells(cells, domain, csv_format)
     unread.ragged = records.n_ragged
     return table, unread
@@ -156,10 +156,10 @@ def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCel
     domain : Domain
         Schema that selects the columns and states how their cells are read.
     """
-    return typed_cells(cells.select(_wanted(cells.column_names, domain)), domain, domain.csv_format)
+    return typed_cells(cells.select(_columns_to_read(cells.column_names, domain)), domain, domain.csv_format)
 
 
-def _wanted(names: Sequence[str], domain: Domain) -> list[str]:
+def _columns_to_read(names: Sequence[str], domain: Domain) -> list[str]:
     """Return the columns of a domain, and its label if the file has it."""
     absent = [name for name in domain.columns if name not in names]
     if absent:
@@ -185,17 +185,17 @@ class Records:
         Delimiter.
     n_columns : int
         Number of columns; their names in the blocks are "0", "1", ...
-    wanted : sequence of str, optional
+    columns : sequence of str, optional
         Columns to read; by default all.
     block_size : int
         Number of bytes that are split at a time.
     """
 
     def __init__(
-        self, file: Any, mark: str, n_columns: int, wanted: Sequence[str] | None = None, *, block_size: int
+        self, file: Any, mark: str, n_columns: int, columns: Sequence[str] | None = None, *, block_size: int
     ) -> None:
         names = [str(j) for j in range(n_columns)]
-        included = names if wanted is None else list(wanted)
+        included = names if columns is None else list(columns)
         self._ragged: list[int] = []  # record numbers of the ragged records; the header is record 1
         self._reader = pa_csv.open_csv(
             file,

@@ -85,7 +85,7 @@ class CsvTable:
         return table, unread.sentences()
 
     def _read(self, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
-        """Decode and split the file again only if the domain states another encoding or delimiter."""
+        """Return the result of `read_records`. Split the file again only for another encoding or delimiter."""
         stated = domain.csv_format
         if (stated.encoding, stated.delimiter) == (self.reading.encoding, self.reading.delimiter):
             return read_split(self.cells, domain)

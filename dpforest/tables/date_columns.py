@@ -43,8 +43,8 @@ class DateColumn:
 
     def values(self, part: DatePart) -> np.ndarray:
         """Return a part of each date as a whole number, float64 (n,); NaN without a date. A weekday is 0 on Monday."""
-        known = self.day > 0
-        day = np.where(known, self.day, _EPOCH)
+        is_known = self.day > 0
+        day = np.where(is_known, self.day, _EPOCH)
         days = (day - _EPOCH).astype("datetime64[D]")
         if part.part == DAYS:
             values = day - part.first_day
@@ -54,10 +54,13 @@ class DateColumn:
             values = days.astype("datetime64[M]").astype(np.int64) % 12 + 1
         else:
             values = (day - 1) % 7
-        return np.where(known, values, np.nan)
+        return np.where(is_known, values, np.nan)
 
     def note(self, feature: Feature, out_of_domain: OutOfDomainCells | None) -> int:
-        """Return the number of cells that are no dates. Count them in `out_of_domain`; if it is None, refuse them."""
+        """Count the cells that are no dates in `out_of_domain`, and return their number.
+
+        Raise DomainError if there are such cells and `out_of_domain` is None.
+        """
         if self.n_bad and out_of_domain is None:
             assert feature.date is not None
             raise DomainError(
@@ -100,12 +103,12 @@ def date_places(feature: Feature, dates: DateColumn, otherwise: int) -> np.ndarr
     """Return the index of the category of each cell; -1 without a date, `otherwise` if the category is not listed."""
     assert feature.date is not None
     values = dates.values(feature.date)
-    known = ~np.isnan(values)
+    is_known = ~np.isnan(values)
     places = np.full(len(values), -1, np.int64)
     keys = Keys(feature.categories)
-    distinct, index = np.unique(values[known].astype(np.int64), return_inverse=True)
+    distinct, index = np.unique(values[is_known].astype(np.int64), return_inverse=True)
     names = [WEEKDAYS[value] if feature.date.part == WEEKDAY else str(value) for value in distinct.tolist()]
-    places[known] = np.array([keys.find(name, otherwise) for name in names], np.int64)[index.reshape(-1)]
+    places[is_known] = np.array([keys.find(name, otherwise) for name in names], np.int64)[index.reshape(-1)]
     return places
 
 

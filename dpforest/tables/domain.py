@@ -240,8 +240,8 @@ class Domain:
     def encode(self, X: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
         """Encode a table, or a block of its rows, as codes.
 
-        The code of a cell depends on this cell and on the domain, never on other cells or on the type of the column: 1,
-        1.0, "1" and "01" have the same code. So a row has the same codes alone and in any table.
+        The code of a cell depends on this cell and on the domain, never on other cells or on the type of the column.
+        For example, 1, 1.0, "1" and "01" have the same code. So a row has the same codes alone and in any table.
 
         Parameters
         ----------

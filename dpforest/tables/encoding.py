@@ -1,9 +1,9 @@
 """Encode a table by its public domain: each cell becomes an unsigned 16-bit integer.
 
-The code of a cell depends on this cell and on the domain, never on another cell, because adding or removing a row must
-not change the codes of other rows. So no function of this module lets numpy or pandas choose a common type for several
-cells. If the caller's array already has a common type, the module `cells` recovers the meaning of each cell as far as
-the array preserves it (docs/PRIVACY.md).
+The code of a cell depends on this cell and on the domain, never on another cell. Otherwise, adding or removing a row
+could change the codes of other rows. So no function of this module lets numpy or pandas choose a common type for
+several cells. If the caller's array already has a common type, the module `cells` recovers the meaning of each cell as
+far as the array preserves it (docs/PRIVACY.md).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _EXACT = 1 << 53  # whole numbers up to this number are exact as floats
 
 
 class Grid(NamedTuple):
-    """Arrays about the features of a domain, for the kernel, which uses only the entries of numeric features."""
+    """Arrays with an entry for each feature of a domain. The kernel uses only the entries of numeric features."""
 
     scale: np.ndarray  # (m, 8): one `Scale` per row
     span: np.ndarray  # number of codes for cells that are not missing
-    first: np.ndarray
-    missing_code: np.ndarray
+    first: np.ndarray  # first code of a cell that is not missing
+    missing_code: np.ndarray  # code of a missing cell, or REFUSED
 
 
 def grid(features: Sequence[Feature]) -> Grid:
@@ -91,8 +91,8 @@ def encode(
 ) -> np.ndarray:
     """Return the codes of a table, uint16 (n, m) in C order; see `Domain.encode`.
 
-    A cell outside of the domain raises a DomainError. But if `out_of_domain` is given, it counts this cell, and the
-    public rule of a fit reads the cell.
+    A cell outside of the domain raises a DomainError. If `out_of_domain` is given, there is no error: this object
+    counts the cell, and the public rule of a fit reads the cell.
     """
     if isinstance(X, pd.DataFrame):
         columns = positions(features, X)
@@ -197,11 +197,11 @@ def positions(features: Sequence[Feature], table: pd.DataFrame) -> list[int]:
         if str(name) in position_of:
             repeated_names.add(str(name))
         position_of[str(name)] = position
-    wanted = dict.fromkeys(feature.column for feature in features)
-    absent = [name for name in wanted if name not in position_of]
+    names = dict.fromkeys(feature.column for feature in features)
+    absent = [name for name in names if name not in position_of]
     if absent:
         raise DomainError(f"The table has no column {quoted(absent)}; give it every column of the domain.")
-    ambiguous = [name for name in wanted if name in repeated_names]
+    ambiguous = [name for name in names if name in repeated_names]
     if ambiguous:
         raise DomainError(f"The table has more than one column {quoted(ambiguous)}; rename one.")
     return [position_of[feature.column] for feature in features]
@@ -242,10 +242,10 @@ def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
 
 
 def _category_codes(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None) -> np.ndarray:
-    place, of_value, values = places(column, feature.categories, UNLISTED_PLACE, feature.spellings)
+    place, index_of_value, values = places(column, feature.categories, UNLISTED_PLACE, feature.spellings)
 
     def unlisted_texts() -> list[str]:
-        return [text(value) for value, at in zip(values, of_value, strict=True) if at == UNLISTED_PLACE]
+        return [text(value) for value, index in zip(values, index_of_value, strict=True) if index == UNLISTED_PLACE]
 
     return _codes_of_places(feature, place, out_of_domain, unlisted_texts)
 

@@ -374,9 +374,9 @@ class Feature:
     def from_dict(cls, entry: dict[str, Any]) -> Feature:
         """Return the feature that `to_dict` wrote. In entries of earlier versions, an absent scale is linear."""
         rules = {word: rule for rule, word in MISSING_IN_FILES.items()}
-        known = {"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))}
+        arguments = {"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))}
         if "missing" in entry:
-            known["missing"] = rules.get(entry["missing"], entry["missing"])
+            arguments["missing"] = rules.get(entry["missing"], entry["missing"])
         if isinstance(entry.get("date"), dict):
-            known["date"] = DatePart(**entry["date"])
-        return cls(**known)
+            arguments["date"] = DatePart(**entry["date"])
+        return cls(**arguments)

@@ -51,7 +51,7 @@ def sources(feature: Feature) -> dict[str, Source]:
 
 
 def with_sources(feature: Feature, new_sources: dict[str, Source]) -> Feature:
-    """Return the attribute with the sources of `new_sources` for some parts; all other parts keep their sources."""
+    """Return the attribute with new sources for the parts in `new_sources`; all other parts keep their sources."""
     by_part = sources(feature) | new_sources
     domain_source = by_part[_domain_of(feature)]
     type_source, missing_source = (

@@ -1,9 +1,10 @@
 """The unit of privacy: which rows belong to one person, and how much each row weighs.
 
-If a domain names a column of identifiers (`Domain.unit`), all rows with the same identifier belong to one person, and
-each person counts as much as one row without a unit. At most `MOST_ROWS` rows of a person are kept. If a person has r
-kept rows, each of these rows weighs floor(1024 / r), in units of 1/1024, so all rows of a person together weigh at most
-1024. Which rows of a person are kept, and their weights, depend on the rows of this person alone (docs/PRIVACY.md).
+A domain may name a column of identifiers (`Domain.unit`). Then all rows with the same identifier belong to one person,
+and each person counts as much as one row without a unit. At most `MOST_ROWS` rows of a person are kept. If a person has
+r kept rows, each of these rows weighs floor(1024 / r), in units of 1/1024. So all rows of a person together weigh at
+most 1024. The choice of a person's kept rows and their weights depend on the rows of this person alone
+(docs/PRIVACY.md).
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None =
 
 
 def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> dict[int, np.ndarray]:
-    """Return, by the index of each numeric feature, an array with the smallest code of each bin but the first."""
+    """Return the cuts of each numeric feature, by its index: the smallest code of each bin except the first bin."""
     cuts = {}
     released = None if scale is None else scale.of_features(domain)
     for j, feature in enumerate(domain.features):
@@ -128,6 +128,7 @@ def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int, scale: ReleasedSca
 
 @njit(nogil=True, cache=True)
 def _bin(codes, table_of_feature, lookup, bins):
+    """Write the bin of each code. If `table_of_feature` is -1, the codes of the feature are its bins."""
     for i in range(codes.shape[0]):
         for j in range(codes.shape[1]):
             bins[i, j] = lookup[table_of_feature[j], codes[i, j]] if table_of_feature[j] >= 0 else codes[i, j]

@@ -294,8 +294,8 @@ def _leaves(
     return from_file(content, cells, class_of_tree, n_classes)
 
 
-def _damaged(why: str) -> ForestFormatError:
-    return ForestFormatError(f"This released forest is damaged: {why}.")
+def _damaged(reason: str) -> ForestFormatError:
+    return ForestFormatError(f"This released forest is damaged: {reason}.")
 
 
 def _too_large() -> ForestFormatError:

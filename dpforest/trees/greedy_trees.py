@@ -1,7 +1,7 @@
 """Grow trees that depend on the data: level by level, from histograms of class weights over public candidate splits.
 
-This module counts class weights. The caller passes a function that scores and chooses tests, because the multinomial
-forest, the boosted trees and the private greedy tree differ in scores, choices, budgets and contents of leaves.
+This module counts class weights. The caller passes a function that scores and chooses tests, because the kinds of
+greedy forests differ in this step.
 
 Trees are complete while they grow: node p of level k has the children 2p and 2p + 1 on level k + 1. If a node is not
 split, -1 stands in place of its test, and its rows go to the left child on all further levels.
@@ -46,7 +46,7 @@ def grow_tree(
     y : int32 array of shape (n,)
         Class index of each row.
     weight : int64 array of shape (n,)
-        What each row adds to a count.
+        Amount that each row adds to a count.
     n_classes : int
         Number of classes.
     depth : int

@@ -123,7 +123,7 @@ def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
 
 @njit(nogil=True, cache=True)
 def _parts(words, is_structure, n_structure, each):
-    """Return `Parts`, given the marks `is_structure` of structure rows.
+    """Return the rows as `Parts`. `is_structure` marks the structure rows, bool (n,).
 
     Estimation rows are sorted only if cuts depend on them, which is the case if `each` is above 0.
     """
@@ -168,8 +168,8 @@ def _new_tree(key, settings, parts, scratch):
     )
     nodes.span[0, 1], nodes.span[0, 3], nodes.keys[0] = n_structure, n_est, key
     _count_classes(parts.structure[0], scratch.total)
-    enough = settings.max_depth > 0 and n_est >= settings.to_start
-    nodes.is_open[0] = enough and not (settings.purity_stop and _is_pure(scratch.total))
+    is_large_enough = settings.max_depth > 0 and n_est >= settings.to_start
+    nodes.is_open[0] = is_large_enough and not (settings.purity_stop and _is_pure(scratch.total))
     return nodes
 
 
@@ -193,9 +193,9 @@ def _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
     middle = span[0] + _mark(parts.structure[f, span[0] : span[1]], cut, categorical, scratch)
     for right in range(2):
         _add_child(node, child, right, middle, middle_est, nodes)
-        enough = goes_on and nodes.span[child + right, 3] - nodes.span[child + right, 2] >= settings.to_split
+        is_large_enough = goes_on and nodes.span[child + right, 3] - nodes.span[child + right, 2] >= settings.to_split
         pure = settings.purity_stop and _is_pure(scratch.total if right else scratch.left)
-        nodes.is_open[child + right] = enough and not pure
+        nodes.is_open[child + right] = is_large_enough and not pure
     if nodes.is_open[child] or nodes.is_open[child + 1]:
         _partition_columns(span, parts, scratch)
     return True

@@ -175,9 +175,8 @@ def _impurity(rows: np.ndarray, impurity: str) -> float:
 def selection_probabilities(decreases: Sequence[float], temperature: float) -> np.ndarray:
     """Return the probability of each candidate, proportional to exp(B s / 2).
 
-    Here B is `temperature`, and s is the candidate's impurity decrease, rescaled so that s goes from 0 to 1.
-
-    If all decreases are equal, the probabilities are uniform.
+    Here B is `temperature`, and s is the candidate's impurity decrease, rescaled so that s goes from 0 to 1. If all
+    decreases are equal, the probabilities are uniform.
 
     Examples
     --------

@@ -159,13 +159,13 @@ def _grow_tree(
             while True:
                 f = _uniform(seed, tree, node, draw, m)
                 draw += 1
-                taken = False
+                is_used = False
                 if multiway[f]:
                     above = parent[node]
                     while above >= 0:
-                        taken |= feature[above] == f
+                        is_used |= feature[above] == f
                         above = parent[above]
-                if not taken:
+                if not is_used:
                     break
             width = n_codes[f] if multiway[f] else 2
             if n_leaves - 1 + width <= leaf_cap:

@@ -69,7 +69,7 @@ def scale_histograms(domain: Domain, codes: Any, weight: np.ndarray | None = Non
     codes : uint16 array of shape (n, n_features)
         Codes of `Domain.encode`.
     weight : int64 array of shape (n,), optional
-        What each row adds to a count; by default 1.
+        Amount that each row adds to a count; by default 1.
 
     Returns
     -------

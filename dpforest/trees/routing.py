@@ -145,7 +145,7 @@ def count_rows(
     tree_of_row : int32 array of shape (n,) or None
         The tree of each row; None counts every row in every tree.
     weight : int64 array of shape (n,), optional
-        What each row adds to a count; by default 1.
+        Amount that each row adds to a count; by default 1.
     n_jobs : int
         Number of threads.
 
@@ -195,8 +195,8 @@ def leaves_in(trees: Trees, domain: Domain, codes: np.ndarray, leaves: np.ndarra
 def scorer(trees: Trees, domain: Domain, leaf_values: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function that maps codes to sums over the leaves that each row reaches, (n, n_classes).
 
-    If `leaf_values` holds a label for each leaf, uint8 (n_leaves,), the sums count votes. If it holds a number for each
-    leaf and class, float64 (n_leaves, n_classes), these numbers are added up.
+    If `leaf_values` holds labels, uint8 (n_leaves,), the sums count votes. If it holds a number for each leaf and
+    class, float64 (n_leaves, n_classes), the sums add up these numbers.
     """
     packed = pack(trees, len(domain.features))
     kernel, dtype = (kernels.count_votes, np.int32) if leaf_values.ndim == 1 else (kernels.add_shares, np.float64)

@@ -46,9 +46,9 @@ class Case:
 def _pair(
     rng: np.random.Generator, rows: Table, row: Table, replacement: Table, neighbors: str, *, last: bool = True
 ) -> tuple[Table, Table]:
-    """Return two neighboring tables in random order: `rows` with the row `row`, and `rows` without this row.
+    """Return two neighboring tables in random order: a table of `rows` and `row`, and a table of `rows`.
 
-    Under replace-one, the second table has the row `replacement` in place of `row`.
+    Under replace-one, the second table also has the row `replacement`.
     """
     n = len(rows[1])
     place = n if last else int(rng.integers(n + 1))

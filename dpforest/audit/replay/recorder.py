@@ -129,6 +129,7 @@ class _StandIns:
         return either
 
     def _answer(self, question: Question, draw: Callable[[], Any]) -> Any:
+        """Record a question, and return its answer: a drawn, a forced or, in a replay, the recorded answer."""
         question.tree, question.declared, question.paid = self._tree, self._declared, self._paid
         question.charge = None if question.what == "assignment" else self._charged
         if self._recorded is None:
@@ -174,6 +175,8 @@ class _StandIns:
         return assign_rows
 
     def _declares(self, real, sensitivity):
+        """Return a stand-in that stores the input and the sensitivity of a call, for the questions of this call."""
+
         def stand_in(private, *arguments, **keywords):
             if np.any(private):  # a preview of a fit queries an empty table, for which any source is allowed
                 self._check_source(next(a for a in (*arguments, *keywords.values()) if hasattr(a, "reasons")))
@@ -231,6 +234,8 @@ class _StandIns:
         return grow_tree
 
     def _charge(self, real):
+        """Return a stand-in for `Ledger.charge` that lists each charge."""
+
         def charge(ledger, *arguments, **keywords):
             query_budget = real(ledger, *arguments, **keywords)
             entry = ledger.entries[-1]
@@ -242,6 +247,8 @@ class _StandIns:
         return charge
 
     def _use(self, real):
+        """Return a stand-in for `QueryBudget.use` that stores the charge of the question that follows."""
+
         def use(query_budget):
             self._charged = next((c for c in self._issued if c.query_budget is query_budget), None)
             if self._charged is None:
@@ -253,6 +260,8 @@ class _StandIns:
         return use
 
     def _fresh(self, real):
+        """Return a stand-in for `SecretSource.words` that reports words that repeat."""
+
         def words(source, n):
             drawn = real(source, n)
             if drawn.tobytes() in self._seen_words:

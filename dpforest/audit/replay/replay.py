@@ -65,7 +65,7 @@ def replay(
     ----------
     fit : function
         Takes a table and returns the result of the fit: a fitted estimator, a Forest, or a dict of arrays and plain
-        values. It asks its questions through `dpforest.privacy`.
+        values. The fit asks its questions through `dpforest.privacy`.
     before, after : (DataFrame, array), or any other argument of the fit
         Neighboring tables. Rows are identified by the index, or by their positions if there is no index.
     epsilon : float

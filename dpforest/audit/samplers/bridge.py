@@ -64,7 +64,8 @@ def _cases(rng: np.random.Generator) -> Iterator[Case]:
     k = int(rng.integers(1, 6))
     counts = rng.integers(0, rng.choice([2, 30, 2**31]), (_ROWS, k))
     num, den = _RATIOS[rng.integers(len(_RATIOS))]
-    few, scale = np.minimum(counts, 40), max(num, 1)  # small gaps, because splits refuse products that would overflow
+    small_counts = np.minimum(counts, 40)  # splits refuse large gaps, whose products would overflow
+    scale = max(num, 1)
     allowed = rng.random(counts.shape) < 0.6
     allowed[:, 0] |= ~allowed.any(axis=1)
     yield samplers._assign_kernel, _ROWS, (int(rng.choice([1, 2, 3, 77, 65_535])),)
@@ -72,7 +73,7 @@ def _cases(rng: np.random.Generator) -> Iterator[Case]:
     yield samplers._exponential_kernel, _ROWS, (counts, num, den, int(rng.choice([1, 2**31])))
     yield samplers._discrete_laplace_kernel, counts.size, (counts.reshape(counts.size), scale, den)
     yield gaussian._rounded_gaussian_kernel, counts.size, (counts.reshape(counts.size) - 2**30, scale, den)
-    yield selection._choose_kernel, _ROWS, (20 - few, allowed, num, den, np.zeros(k, np.int64))
+    yield selection._choose_kernel, _ROWS, (20 - small_counts, allowed, num, den, np.zeros(k, np.int64))
 
 
 def _name(case: Case) -> str:

@@ -7,7 +7,7 @@ The checks show five facts:
 - To compare two uniform numbers, the sampler reads digits of both in turn, and stops when the result is certain.
 - For fixed k and x, the function `_bernoulli_exp_digits` (below: the series) returns True with probability exp(-x p),
   where p = (2k + x)/(2k + 2).
-- The sampler proposes and keeps a pair (k, x) with a density proportional to exp(-(k+x)**2/2). This is checked as an
+- The sampler proposes and keeps a pair (k, x) with a density proportional to exp(-(k+x)**2/2). The check proves an
   identity in powers of 1/e.
 - The sampler rounds a pair exactly, from as few digits as possible.
 - The whole sampler is correct (`gaussian_bits`).
@@ -192,9 +192,9 @@ def _law_of_pairs(x: Fraction, most: int, rounds: int) -> Law:
         def unit(tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
             nonlocal hits, length
             chance = power(a, b)
-            more = draws.pick(("more", hits), lambda: [(True, chance), (False, 1 - chance)])
-            hits, length = hits + 1 if more else 0, 0
-            return (more, at + 1) if hits <= most else (more, Unread.size)  # too long: the draw is void
+            success = draws.pick(("more", hits), lambda: [(True, chance), (False, 1 - chance)])
+            hits, length = hits + 1 if success else 0, 0
+            return (success, at + 1) if hits <= most else (success, Unread.size)  # too long: the draw is void
 
         def rounding(tape: Any, at: int, k: int, num: int, den: int, digits: Any, n: int) -> tuple[int, int]:
             if (num, den, digits, n) != (7, 4, "x", length):

@@ -104,9 +104,9 @@ def _law_of_noise(num: int, den: int, most: int, rounds: int) -> Law:
         def unit(tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
             nonlocal hits
             hits += 1
-            more, at = oracles.unit(tape, at, a, b)
-            hits = hits if more else 0
-            return (more, at) if hits <= most else (more, Unread.size)  # a longer geometric part voids the draw
+            success, at = oracles.unit(tape, at, a, b)
+            hits = hits if success else 0
+            return (success, at) if hits <= most else (success, Unread.size)  # a longer geometric part voids the draw
 
         names = {"uniform": oracles.uniform, "bernoulli_exp": oracles.bernoulli_exp, "_bernoulli_exp_unit": unit}
         z, at = rebound(samplers.discrete_laplace, **names)(Unread(), 0, num, den)
@@ -122,10 +122,10 @@ def _noise_law(num: int, den: int, most: int, rounds: int) -> Law:
 
     A round yields z with probability (1 - 1/e)/(2 num) Σ exp(-(|z| den + j)/num), summed over j = 0, ..., den - 1.
     """
-    one = (1 - power(1, 1)) * Fraction(1, 2 * num)
+    factor = (1 - power(1, 1)) * Fraction(1, 2 * num)
 
     def of_round(z: int) -> Sum:
-        return sum((power(abs(z) * den + j, num) for j in range(den)), Sum()) * one
+        return sum((power(abs(z) * den + j, num) for j in range(den)), Sum()) * factor
 
     # A round is void if the sampler rejects its uniform number u, or if it yields a negative zero.
     void = sum((1 - power(u, num) for u in range(num)), Sum()) * Fraction(1, num) + of_round(0)
