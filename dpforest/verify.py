@@ -95,24 +95,28 @@ def number(digits):
 
 
 def unique_keys(pairs):
+    """Return the pairs of a JSON object as a dictionary. Raise Unreadable if a key occurs twice."""
     if len(dict(pairs)) < len(pairs):
         raise Unreadable("it has a key twice")
     return dict(pairs)
 
 
 def fraction(text, what):
+    """Return the fraction that a text such as "1/10" states. `what` names the field in the error."""
     if not isinstance(text, str) or not re.fullmatch("[0-9]{1,200}(/[0-9]{1,200})?", text):
         raise Unreadable(f"{what} is not a fraction")
     return Fraction(text)
 
 
 def whole(x, what):
+    """Return a whole number from 1 to 2**63 - 1 unchanged. Raise Unreadable for any other value."""
     if type(x) is not int or not 1 <= x < 2**63:
         raise Unreadable(f"{what} is not a whole number of at least 1")
     return x
 
 
 def real(x, what):
+    """Return a number of at least 0 as a fraction. Raise Unreadable for any other value."""
     if type(x) not in (int, Fraction) or not 0 <= x < 10**300:
         raise Unreadable(f"{what} is not a number of at least 0")
     return Fraction(x)
@@ -125,6 +129,7 @@ SLACK = Decimal("1e-60")  # tolerance, far above the rounding error of a few tho
 
 
 def decimal(x):
+    """Return a fraction as a decimal, rounded to the precision of the context."""
     return Decimal(x.numerator) / Decimal(x.denominator)
 
 
@@ -348,6 +353,7 @@ def check(content):
 
 
 def check_delta(mu_squared, epsilon, delta, what):
+    """Print the least δ at this ε, and raise Mismatch if it is above the stated δ. `what` names the μ²."""
     least = delta_at(mu_squared, epsilon)
     print(f"By {what}: δ({six_digits(epsilon)}) = {six_digits(least)}.")
     if Fraction(least) > delta:

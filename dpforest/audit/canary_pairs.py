@@ -42,6 +42,7 @@ class CanaryPair:
     rows_of_person: int = 0
 
     def tables(self, neighbors: str) -> tuple[Data, Data]:
+        """Return the first and the second table."""
         before = self._table([]) if neighbors == ADD_REMOVE else self._table([self.replaced], "other")
         return before, self._table([self.added])
 
@@ -75,6 +76,7 @@ BOUNDS: Final = CanaryPair(
 
 
 def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
+    """Yield pairs for forests whose leaves release their most frequent label."""
     yield CanaryPair(
         "a leaf that is nearly tied", "One more row decides which class leads.",
         [(0.0, 0), (0.0, 1)] if neighbors == ADD_REMOVE else [(0.0, 0)], (0.0, 0), (0.0, 1), {},
@@ -112,6 +114,7 @@ def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
 
 
 def _voting_leaf(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
+    """Yield pairs for RF-E, whose leaves release a label by the exponential mechanism."""
     for trees in (1, 3):
         yield CanaryPair(
             f"a clear leaf, {_tree_text(trees)}",
@@ -154,6 +157,7 @@ def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
+    """Yield pairs for the multinomial forest."""
     shared = {"min_leaf": 1, "purity_stop": False}
     yield CanaryPair(
         "a value that nobody else has", "A split between values of the data is impossible without the row.",
@@ -180,6 +184,7 @@ def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _boosted(mode: str) -> Iterator[CanaryPair]:
+    """Yield pairs for the boosted forest."""
     published = mode == "as_published"
     yield CanaryPair(
         "the coefficient of a tree",
@@ -205,6 +210,7 @@ def _boosted(mode: str) -> Iterator[CanaryPair]:
 
 
 def _booster() -> Iterator[CanaryPair]:
+    """Yield pairs for the random-tree booster."""
     for rounds in (1, 4):
         yield CanaryPair(
             f"the first row, {rounds} round{'s' * (rounds > 1)}",

@@ -258,10 +258,12 @@ def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -
 
 
 def _known_loss(canary: Canary) -> float:
+    """Return the ε in the certificate of a published mechanism."""
     certificate, _ = canary.estimator.preview(_domain(canary), len(canary.after[1]))
     return certificate.true_epsilon
 
 
 def _domain(canary: Canary) -> Domain:
+    """Return the public domain of a canary's forest."""
     assert canary.estimator.domain is not None, "only forests with a public domain are in the table"
     return canary.estimator.domain

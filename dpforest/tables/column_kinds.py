@@ -165,12 +165,14 @@ def _text_counts(cells: Any) -> tuple[dict[str, int], int]:
 
 
 def _constant(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | None:
+    """Return a proposal if no cell is missing and all cells have the same text; otherwise None."""
     if len(counts) > 1 or n_missing:
         return None
     return ColumnProposal(CONSTANT, f"Every cell is {next(iter(counts))[:40]!r}.", 0, 1)
 
 
 def _date(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:
+    """Return a proposal if most cells are dates of one format; otherwise None."""
     sample = list(counts)[:50]
     likely_formats = [
         name for name in DATE_FORMATS if sum(_states_date(cell, name) for cell in sample) >= MOST / 2 * len(sample)
@@ -194,6 +196,7 @@ def _date(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProp
 
 
 def _states_date(cell: str, date_format: str) -> bool:
+    """Return whether a cell is a date of this format. A number must have a year in `_CENTURIES`."""
     if not is_in_format(cell, date_format):
         return False
     return date_format != COMPACT or _CENTURIES[0] <= int(cell[:4]) < _CENTURIES[1]
@@ -211,6 +214,7 @@ def _code(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | None:
 
 
 def _number(counts: Mapping[str, int], n_known: int, n_missing: int, decimals: Sequence[str]) -> ColumnProposal | None:
+    """Return a proposal if the cells are numbers, with or without words; otherwise None."""
     texts = list(counts)
     signs = _signs_of(counts, n_known)
     plain = [without_sign(cell, signs) or cell for cell in texts]
@@ -263,6 +267,7 @@ def _signs_of(counts: Mapping[str, int], n_known: int) -> tuple[str, ...]:
 
 
 def _text(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:
+    """Return a proposal if the cells are free text or identifiers; otherwise None."""
     if n_known <= _FEW_ROWS:
         return None
     n_distinct = len(counts)
@@ -280,6 +285,7 @@ def _text(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProp
 
 
 def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
+    """Return a proposal for categories, with spellings that seem to mean the same."""
     by_fold: dict[str, str] = {}
     spellings = []
     for cell in counts:  # the most frequent spelling comes first, and so it is the listed value
@@ -310,5 +316,6 @@ def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
 
 
 def _first_texts(texts: Sequence[str]) -> str:
+    """Return the first texts in quotes, and the number of further texts."""
     first = ", ".join(repr(text[:40]) for text in texts[:_MOST_LISTED])
     return first if len(texts) <= _MOST_LISTED else f"{first} and {len(texts) - _MOST_LISTED:,} more"

@@ -259,6 +259,7 @@ def _values(cell: str, mark: str) -> tuple[str, ...]:
 
 
 def _rule(cell: str, mark: str) -> tuple[str, str | None]:
+    """Return the rule for missing cells and, for the rule "value", the value that replaces them."""
     if cell.startswith("as ") and len(values := parsed(cell[3:])) == 1:
         return "value", values[0]
     if cell.casefold() not in _RULES:
@@ -341,6 +342,7 @@ def _source_text(source: Source) -> str:
 
 
 def _one_cell(value: str) -> str:
+    """Return a text unchanged, or as a JSON string if a reader of cells could change it."""
     if value and value == value.strip() and value.isprintable() and value[0] != '"':
         return value
     return json.dumps(value, ensure_ascii=not value.isprintable())

@@ -215,16 +215,19 @@ def _refuse_second_header(raw: pa.Table, content: str, mark: str) -> None:
 
 
 def _unreadable_note(content: str) -> list[str]:
+    """Return a sentence about characters that could not be decoded, if there are any."""
     n = content.count("\ufffd")
     return [f"{plural(n, 'character')} that could not be read, shown as \ufffd."] if n else []
 
 
 def _line_break_note(content: str, n_rows: int) -> list[str]:
+    """Return a sentence about line breaks that do not end a row, if there are any."""
     n = content.strip("\r\n").count("\n") - n_rows
     return [f"{plural(n, 'line break')} inside quoted cells or before empty lines."] if n > 0 else []
 
 
 def _parsing_notes(parsed: dict[str, Any]) -> list[str]:
+    """Return sentences about decimal commas, marks between thousands, spaces and missing cells."""
     notes = []
     for noun, attribute in (
         ("Decimal commas", "decimal_comma"),

@@ -488,11 +488,13 @@ def _plain(label: Any) -> Any:
 
 
 def _first_repeated(names: Sequence[str]) -> str:
+    """Return the first name that occurs a second time."""
     seen: set[str] = set()
     return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
 
 
 def _first_names(names: Sequence[str], most: int = 6) -> str:
+    """Return the first names, and the number of further names."""
     first = ", ".join(names[:most])
     return first if len(names) <= most else f"{first} and {len(names) - most:,} more"
 

@@ -183,6 +183,7 @@ def _no_number(feature: Feature, column_cells: OutOfDomainCells | None, out_of_d
 
 
 def _refused(feature: Feature, n: int) -> str:
+    """Return the message about missing cells that the domain refuses."""
     return (
         f"{feature.name!r} has {plural(n, 'missing cell')}, but its domain says that none are missing; "
         'set missing="category" or a public missing_value.'
@@ -225,6 +226,7 @@ def quoted(names: Sequence[str], most: int = 5) -> str:
 
 
 def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
+    """Return a user's array with two dimensions and one column for each source column."""
     if hasattr(X, "toarray"):
         raise DomainError("The table is a sparse matrix; turn it into a dense one with .toarray().")
     X = as_array(X)
@@ -242,6 +244,7 @@ def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
 
 
 def _category_codes(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None) -> np.ndarray:
+    """Return the codes of a categorical column."""
     place, index_of_value, values = places(column, feature.categories, UNLISTED_PLACE, feature.spellings)
 
     def unlisted_texts() -> list[str]:
@@ -305,6 +308,7 @@ def listed_labels(classes: Sequence[Any], y: Any, label: str = "", spellings: Sp
 
 
 def _labels(classes: Sequence[Any], y: Any, name: str, spellings: Spellings) -> np.ndarray:
+    """Return the index of each label in `classes`; -1 if it is missing, and -2 if it is not listed."""
     y = y if isinstance(y, pd.Series) else as_array(y)
     if y.ndim != 1:
         raise DomainError(f"Labels are one column, but {name} has {y.ndim} dimensions.")

@@ -115,10 +115,12 @@ def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
 
 
 def _domain_of(feature: Feature) -> str:
+    """Return the name of the part that holds the possible values: bounds or categories."""
     return BOUNDS if feature.kind == "numeric" else CATEGORIES
 
 
 def _value(feature: Feature, what: str) -> str:
+    """Return the value of a part of an attribute in words."""
     if what == BOUNDS:
         return f"{text(feature.low)} to {text(feature.high)}"
     if what == CATEGORIES:

@@ -260,6 +260,7 @@ def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -
 
 
 def _trees(content: dict[str, Any], n_codes: np.ndarray) -> Trees:
+    """Return the trees of a file of version 2 or 3. Lengths are checked before arrays are unpacked."""
     entries = content["trees"]
     arrays = {name: entries[name] for name in ("test_feature", "test_kind", "nodes", "thresholds")}
     if any(len(entry["shape"]) != 1 for entry in arrays.values()):
@@ -275,6 +276,7 @@ def _trees(content: dict[str, Any], n_codes: np.ndarray) -> Trees:
 
 
 def _scale(content: dict[str, Any], domain: Domain) -> ReleasedScale:
+    """Return the released scale of a file. Raise ForestFormatError if its shares are invalid."""
     shares = unpack(content["scale"], (sum(f.kind == "numeric" for f in domain.features), CELLS)).astype(np.int64)
     if shares.min(initial=0) < 0 or shares.max(initial=0) > TOP or (shares.sum(axis=1) != TOP).any():
         raise _damaged("the shares of its scale are not from 0 to 2^32, or do not sum to 2^32")

@@ -196,6 +196,7 @@ def _gini(total, squares, grid):
 
 @njit(nogil=True, cache=True)
 def _potential_two(w0, w1, criterion, alpha, grid):
+    """Return the potential of a child with two class weights. `criterion` is an index into `CRITERIA`."""
     if criterion == 0:
         return (alpha * whole_root(w0 * w1) if alpha else 0) + (1024 - alpha) * min(w0, w1)
     if criterion == 1:
@@ -207,6 +208,7 @@ def _potential_two(w0, w1, criterion, alpha, grid):
 
 @njit(nogil=True, cache=True)
 def _score_two(histogram, kind, cut, first, slot, criterion, alpha, grid, out):
+    """Write the score of every candidate in every node, for two classes."""
     for node in range(histogram.shape[0]):
         h = histogram[node]
         t0, t1 = np.int64(0), np.int64(0)
@@ -233,6 +235,7 @@ def _score_two(histogram, kind, cut, first, slot, criterion, alpha, grid, out):
 
 @njit(nogil=True, cache=True)
 def _potential(w, criterion, grid):
+    """Return the potential of a child with the class weights w. `criterion` is an index into `CRITERIA`."""
     total, squares, most, logs = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for k in range(len(w)):
         total += w[k]
@@ -249,6 +252,7 @@ def _potential(w, criterion, grid):
 
 @njit(nogil=True, cache=True)
 def _score_many(histogram, kind, cut, first, slot, criterion, alpha, grid, out):
+    """Write the score of every candidate in every node, for any number of classes."""
     n_classes = histogram.shape[2]
     total, left = np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64)
     for node in range(histogram.shape[0]):

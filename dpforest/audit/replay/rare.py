@@ -37,6 +37,7 @@ def _answers(
 
 
 def _far(question: Question, sign: Any) -> np.ndarray:
+    """Return the counts of a question plus noise of extreme size. `sign` is 1, -1 or an array of both."""
     return question.private + np.rint(sign * _FAR / question.rate).astype(np.int64)
 
 
@@ -46,10 +47,12 @@ def _least(pmf: np.ndarray) -> np.ndarray:
 
 
 def _last(pmf: np.ndarray) -> np.ndarray:
+    """Return for each draw the index of the last possible answer."""
     return pmf.shape[1] - 1 - np.isfinite(pmf)[:, ::-1].argmax(axis=1)
 
 
 def _alternating(question: Question) -> np.ndarray:
+    """Return -1 and 1 in turn, in the shape of the counts of a question."""
     return np.where(np.arange(question.private.size).reshape(question.private.shape) % 2, 1, -1)
 
 

@@ -159,6 +159,8 @@ class _StandIns:
         raise _Stop
 
     def _assign_rows(self, real):
+        """Return a stand-in for `release.assign_rows`, which draws the tree of each row."""
+
         def assign_rows(rows, n_trees, source, *, key=0, units=None):
             self._check_source(source)
             ids = range(rows) if isinstance(rows, int | np.integer) else np.asarray(rows).tolist()
@@ -195,6 +197,8 @@ class _StandIns:
         return stand_in
 
     def _labels(self, name, real):
+        """Return a stand-in for the sampler of labels `real`. `name` is the mechanism."""
+
         def draw(counts, rate, source):
             pmf = partial(laws.log_pmf, name, rate=float(rate))
             question = Question("labels", caller(), (name, counts.shape, rate), counts.copy(), pmf, float(rate))
@@ -203,6 +207,8 @@ class _StandIns:
         return draw
 
     def _noise(self, real):
+        """Return a stand-in for the sampler of discrete Laplace noise."""
+
         def draw_noisy_counts(counts, scale, source):
             question = Question("noise", caller(), (counts.shape, scale), counts.copy(), rate=float(1 / scale))
             return self._answer(question, lambda: real(counts, scale, source))
@@ -210,6 +216,8 @@ class _StandIns:
         return draw_noisy_counts
 
     def _gaussian(self, real):
+        """Return a stand-in for the sampler of Gaussian noise."""
+
         def draw_rounded_gaussian(values, sigma, source):
             question = Question("noise", caller(), (values.shape, sigma), values.copy(), rate=float(1 / sigma))
             question.is_gaussian = True
@@ -218,6 +226,8 @@ class _StandIns:
         return draw_rounded_gaussian
 
     def _choices(self, real):
+        """Return a stand-in for the sampler of choices among candidates."""
+
         def draw_choices(scores, allowed, rate, source):
             pmf = partial(_choice_log_pmf, allowed=allowed.copy(), rate=float(rate))
             public = (scores.shape, allowed.tobytes(), rate)
@@ -227,6 +237,8 @@ class _StandIns:
         return draw_choices
 
     def _begins_a_tree(self, real):
+        """Return a stand-in for `grow_tree` that counts the trees."""
+
         def grow_tree(*arguments, **keywords):
             self._tree += 1
             return real(*arguments, **keywords)

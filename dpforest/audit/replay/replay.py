@@ -114,6 +114,7 @@ def replay(
 
 
 def _branch_findings(before: Tape, after: Tape, threads: bool) -> list[Finding]:
+    """Report the first step that only one of the two fits takes."""
     if threads:
         steps_of_one_fit = [s for s in (*before.steps, *after.steps) if (s in before.steps) != (s in after.steps)]
         message = "this runs with one of the two tables only"

@@ -62,6 +62,7 @@ def check_same_rows(estimators: Collection[str] | None = None, seeds: Iterable[i
 
 
 def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[str]:
+    """Fit a small table with random settings, and compare each changed fit with the first fit."""
     for _ in range(20):
         n_rows, classes = int(rng.integers(4, 60)), _CLASSES[rng.integers(len(_CLASSES))]
         settings = settings_of(rng, kind, n_rows + 1, len(classes)) | {"n_jobs": None}
@@ -120,6 +121,7 @@ def _large(kind: type[ForestClassifier]) -> Iterator[str]:
 def _compared(
     what: str, expected: Record, model: Any, input_format: InputFormat, table: Table, jobs: int | None
 ) -> Iterator[str]:
+    """Record a changed fit. Yield a message if its questions or its released file differ from `expected`."""
     try:
         inputs, file = _recorded(model, input_format, table, jobs)
     except ValueError as refusal:

@@ -88,6 +88,7 @@ def _results_on_tape(kernel: Callable, case: Case, tape: np.ndarray) -> tuple[in
 
 
 def _results_in_pieces(case: Case, tape: np.ndarray, cut: int) -> list[int]:
+    """Return the results of a kernel that gets a tape in pieces of `cut` lanes."""
     out, row, begin, end = np.full(case[1], -1, np.int64), 0, 0, cut
     while row < case[1] and end <= tape.size:
         row, at = case[0](tape[begin:end], row, *case[2], out)

@@ -18,6 +18,7 @@ _FAR: Final = ((40, 0), (0, 1_000, 1_000), (65_535, 65_536), (2**31 - 1, 0, 2**3
 
 
 def labels(whole: bool) -> Iterator[Case]:
+    """Yield identities for the labels of small leaves, and of leaves with large counts or gaps."""
     for leaf in _leaves(whole):
         for num, den in _RATES if leaf in _FAR[:2] else _RATES[:1] if whole else _RATES[1:2]:
             yield from _labels_of((leaf,), num, den)
@@ -77,6 +78,7 @@ def _accepted(scores: Sequence[int], allowed: Sequence[int], num: int, den: int,
 
 
 def _joint(laws: Sequence[Law]) -> Law:
+    """Return the joint law of independent results, which are tuples."""
     joint: Law = {(): Sum({0: 1})}
     for pmf in laws:
         joint = {a + b: p * q for a, p in joint.items() for b, q in pmf.items()}
@@ -108,6 +110,7 @@ def splits(whole: bool) -> Iterator[Case]:
 
 
 def _split(scores: tuple[int, ...], mask: tuple[bool, ...], num: int, den: int) -> Case:
+    """Return the identity for the choice in one node. `mask` states which candidates are allowed."""
     allowed = [c for c, may in enumerate(mask) if may]
     one_round: Law = {(c,): w for c, w in _accepted(scores, allowed, num, den).items()}
     what = f"a choice among {scores}, of which {allowed} may be asked, at rate {num}/{den}"

@@ -46,6 +46,7 @@ def check_rare_draws() -> Iterator[str]:
 
 
 def _unlike(*tests: Callable[[], Iterator[tuple[str, float]]]) -> Iterator[str]:
+    """Yield a message for each draw whose p-value is below `FALSE_ALARM`."""
     for what, p in itertools.chain.from_iterable(test() for test in tests):
         if p < FALSE_ALARM:
             yield f"{what}: draws do not follow the law (p = {p:.2g})"
@@ -101,6 +102,7 @@ def _rare_labels() -> Iterator[tuple[str, float]]:
 
 
 def _one_leaf(name: str, draw, leaf: list[int], rate: Fraction, n: int, *, top_only: bool = False) -> float:
+    """Draw n labels of one leaf, and return the p-value of their frequencies."""
     labels = draw(np.tile(leaf, (n, 1)), rate, SecretSource())
     observed = np.bincount(labels, minlength=len(leaf)).astype(float)
     expected = n * np.exp(log_pmf(name, np.array([leaf]), float(rate)))[0]
