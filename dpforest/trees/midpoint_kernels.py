@@ -91,7 +91,7 @@ def draw_structure(seed, tree, n, n_structure):
 def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
     """Grow a tree in level order; return kind, feature, threshold, first child, counts of leaves, deepest level."""
     m, n = rows.words.shape
-    parts = _parts(rows.words, draw_structure(seed, tree, n, n_structure), n_structure, settings.each)
+    parts = _parts(rows.words, draw_structure(seed, tree, n, n_structure), n_structure, settings.least_per_side)
     scratch = Scratch(
         np.zeros(rows.n_classes, np.int64),
         np.zeros(rows.n_classes, np.int64),
@@ -122,13 +122,13 @@ def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
 
 
 @njit(nogil=True, cache=True)
-def _parts(words, is_structure, n_structure, each):
+def _parts(words, is_structure, n_structure, least_per_side):
     """Return the rows as `Parts`. `is_structure` marks the structure rows, bool (n,).
 
-    Estimation rows are sorted only if cuts depend on them, which is the case if `each` is above 0.
+    Estimation rows are sorted only if cuts depend on them, which is the case if `least_per_side` is above 0.
     """
     est = np.flatnonzero(~is_structure)
-    n_sorted = len(est) if each else 0
+    n_sorted = len(est) if least_per_side else 0
     return Parts(
         _sorted_rows(words, is_structure, True, n_structure), est, _sorted_rows(words, is_structure, False, n_sorted)
     )
@@ -168,7 +168,7 @@ def _new_tree(key, settings, parts, scratch):
     )
     nodes.span[0, 1], nodes.span[0, 3], nodes.keys[0] = n_structure, n_est, key
     _count_classes(parts.structure[0], scratch.total)
-    is_large_enough = settings.max_depth > 0 and n_est >= settings.to_start
+    is_large_enough = settings.max_depth > 0 and n_est >= settings.least_in_root
     nodes.is_open[0] = is_large_enough and not (settings.purity_stop and _is_pure(scratch.total))
     return nodes
 
@@ -186,14 +186,16 @@ def _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
         return False
     categorical = rows.is_categorical[f]
     middle_est = _partition_estimation(span, rows.columns[f], cut, categorical, parts.estimation, scratch)
-    if middle_est - span[2] < settings.fewest or span[3] - middle_est < settings.fewest:
+    if middle_est - span[2] < settings.least_per_child or span[3] - middle_est < settings.least_per_child:
         return False
     nodes.kind[node], nodes.feature[node], nodes.threshold[node] = ONE_VS_REST if categorical else NUMERIC, f, cut
     nodes.first_child[node] = child
     middle = span[0] + _mark(parts.structure[f, span[0] : span[1]], cut, categorical, scratch)
     for right in range(2):
         _add_child(node, child, right, middle, middle_est, nodes)
-        is_large_enough = goes_on and nodes.span[child + right, 3] - nodes.span[child + right, 2] >= settings.to_split
+        is_large_enough = (
+            goes_on and nodes.span[child + right, 3] - nodes.span[child + right, 2] >= settings.least_to_split
+        )
         pure = settings.purity_stop and _is_pure(scratch.total if right else scratch.left)
         nodes.is_open[child + right] = is_large_enough and not pure
     if nodes.is_open[child] or nodes.is_open[child + 1]:

@@ -124,7 +124,7 @@ def grow_midpoint_forest(
 
 
 def _stopping_bounds(stopping: str, k: int) -> tuple[int, int, int, int]:
-    """Return the fields `each`, `fewest`, `to_split` and `to_start` of `Settings`."""
+    """Return the fields `least_per_side`, `least_per_child`, `least_to_split` and `least_in_root` of `Settings`."""
     if stopping == "code":
         return 0, 1, k + 1, 0
     return k if stopping == "min_leaf" else 0, k, 2 * k, 2 * k
