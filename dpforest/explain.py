@@ -126,8 +126,8 @@ class AddedScores:
     def _inner(self) -> list[np.ndarray]:
         """Nodes with a test, by level."""
         trees = self.trees
-        asks = trees.n_children > 0
-        return [np.flatnonzero(asks & (trees.level == level)) for level in range(int(trees.level.max()) + 1)]
+        has_test = trees.n_children > 0
+        return [np.flatnonzero(has_test & (trees.level == level)) for level in range(int(trees.level.max()) + 1)]
 
     @property
     def base(self) -> np.ndarray:
@@ -159,8 +159,8 @@ class AddedScores:
         sum to 1. If no contribution is above the noise, all importances are 0.
         """
         typical, noise = self.typical_parts
-        moved = np.sqrt(np.maximum(typical**2 - np.nan_to_num(noise) ** 2, 0.0))
-        return moved / moved.sum() if moved.any() else moved
+        signal = np.sqrt(np.maximum(typical**2 - np.nan_to_num(noise) ** 2, 0.0))
+        return signal / signal.sum() if signal.any() else signal
 
     def _spread_codes(self, feature: int) -> np.ndarray:
         """Return evenly spaced quantiles of an attribute's released histogram or, without one, of its public scale."""
@@ -204,8 +204,8 @@ class AddedScores:
         scores, squares = np.zeros((len(codes), self.leaf_scores.shape[1])), np.zeros(len(codes))
         first, start = 0, self.trees.tree_start
         while first < self.trees.n_trees:  # handle as many trees at a time as memory allows, but at least one
-            enough = int(np.searchsorted(start, start[first] + _AT_ONCE // len(codes), side="right")) - 1
-            last = min(max(enough, first + 1), self.trees.n_trees)
+            end = int(np.searchsorted(start, start[first] + _AT_ONCE // len(codes), side="right")) - 1
+            last = min(max(end, first + 1), self.trees.n_trees)
             weights = self._weights(first, last, feature, codes)
             scores += weights.T @ self.leaf_scores[int(self.trees.leaf_start[first]) : int(self.trees.leaf_start[last])]
             squares += (weights**2).sum(axis=0)
@@ -217,12 +217,12 @@ class AddedScores:
         start = int(self.trees.tree_start[first])
         trees, right = self.trees.between(first, last), self._right[start : int(self.trees.tree_start[last])]
         weights = np.ones((trees.n_nodes, len(codes)))
-        asks = trees.n_children > 0
+        has_test = trees.n_children > 0
         for level in range(int(trees.level.max())):
-            nodes = np.flatnonzero(asks & (trees.level == level))
+            nodes = np.flatnonzero(has_test & (trees.level == level))
             share = np.repeat(right[nodes, None], len(codes), axis=1)
-            asking = nodes[trees.feature[nodes] == feature]
-            share[trees.feature[nodes] == feature] = _answers(trees, asking[:, None], codes[None, :])
+            testing_nodes = nodes[trees.feature[nodes] == feature]
+            share[trees.feature[nodes] == feature] = _answers(trees, testing_nodes[:, None], codes[None, :])
             left = trees.first_child[nodes]
             weights[left], weights[left + 1] = weights[nodes] * (1 - share), weights[nodes] * share
         return weights[trees.leaf_nodes]
@@ -304,8 +304,8 @@ class AddedScores:
         # A path is the way of one row through one tree. shared[path, attribute] is the coefficient of the current
         # node's noise in the sum of the attribute's contributions so far.
         shared = np.zeros((n * len(roots), rows.shape[1]))
-        while (asks := trees.n_children[nodes] > 0).any():
-            nodes, of_row, of_path = nodes[asks], of_row[asks], of_path[asks]
+        while (has_test := trees.n_children[nodes] > 0).any():
+            nodes, of_row, of_path = nodes[has_test], of_row[has_test], of_path[has_test]
             feature = trees.feature[nodes]
             to_right = _answers(trees, nodes, rows[of_row, feature])
             child = trees.first_child[nodes] + to_right
@@ -326,16 +326,16 @@ def _noise_in(forest: Forest) -> float:
     Without noise, the result is 0. If the forest lacks its number of rows or the sum of the steps of all rounds (the
     total step), the result is NaN.
     """
-    each = next((entry.each for entry in forest.ledger.entries if entry.what == GRADIENT_SUMS), None)
-    if each is None:
+    round_loss = next((entry.each for entry in forest.ledger.entries if entry.what == GRADIENT_SUMS), None)
+    if round_loss is None:
         return 0.0
     n_rows, total_step = forest.about.get("n_rows"), forest.about.get("total_step")
     if not n_rows or not total_step:
         return math.nan
     trees, n_classes = forest.trees, forest.domain.n_classes
-    clip = ClipBound(n_classes, each.kind)
+    clip = ClipBound(n_classes, round_loss.kind)
     spec = BoosterSpec(trees.n_trees, trees.depth, total_step, n_rows, clip, Preparation())
-    deviation = clip.noise_scale(each) * (1 if each.kind == GAUSSIAN else math.sqrt(2))
+    deviation = clip.noise_scale(round_loss) * (1 if round_loss.kind == GAUSSIAN else math.sqrt(2))
     centered = 1.0 if n_classes == 2 else math.sqrt(1 - 1 / n_classes)
     noise = deviation * spec.step / 2.0**POINT * centered
     return noise if noise < _MOST_NOISE else math.nan  # a damaged file can contain any number

@@ -1,7 +1,7 @@
 """Proper losses for two classes: Bayes risk, link, surrogate, and sensitivity of a split's score to one row.
 
 Losses are normalized as in R. Nock and W. Henecka, "Boosted and differentially private ensembles of decision trees"
-(2020): a Bayes risk L is concave and symmetric on [0, 1], with L(0) = L(1) = 0 and L(1/2) = 1. The Mα-loss of the paper
+(2020). A Bayes risk L is concave and symmetric on [0, 1], with L(0) = L(1) = 0 and L(1/2) = 1. The Mα-loss of the paper
 mixes two losses. Matsushita's loss (alpha = 1) boosts fastest. With the 0/1 loss (alpha = 0), one row changes the score
 of a split least.
 
@@ -207,7 +207,7 @@ def m_alpha(alpha: float) -> Loss:
 def partial_loss(alpha: float, y: int, u: ArrayLike) -> Values:
     """Return the Mα-loss of the predicted probability u of the positive class if the true class is y.
 
-    For the positive class, the loss is alpha √((1 - u) / u) + 2 (1 - alpha) e, where e is 1 if u < 1/2, one half if
+    For the positive class, the loss is alpha √((1 - u) / u) + 2 (1 - alpha) e. Here e is 1 if u < 1/2, one half if
     u = 1/2, and 0 if u > 1/2. Definition 6 of the paper differs in two ways: its first factor is 2 alpha, and e is 1 at
     u = 1/2 for both classes. With either difference, the least expected loss would not be `Loss.bayes_risk`.
 
@@ -234,9 +234,9 @@ def partial_loss(alpha: float, y: int, u: ArrayLike) -> Values:
     if y not in (-1, 1):
         raise ValueError(f"y={y!r} is not a class; the classes are -1 and 1")
     u = _probability(u)
-    stated = u if y == 1 else 1 - u
-    error = 2 * (1 - alpha) * np.heaviside(0.5 - stated, 0.5)
+    p_of_class = u if y == 1 else 1 - u
+    error = 2 * (1 - alpha) * np.heaviside(0.5 - p_of_class, 0.5)
     if alpha == 0:
         return error
     with np.errstate(divide="ignore"):
-        return alpha * np.sqrt((1 - stated) / stated) + error
+        return alpha * np.sqrt((1 - p_of_class) / p_of_class) + error

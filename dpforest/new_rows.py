@@ -22,7 +22,7 @@ from dpforest.tables.features import text
 from dpforest.trees.forest import ReleasedForest
 
 VOTES, PROBABILITY = "share of votes", "probability"  # names of the column with the share of the predicted class
-_NOT: Final = {"numeric": "no number", "categorical": "not listed"}
+_UNREADABLE: Final = {"numeric": "no number", "categorical": "not listed"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,9 @@ class Predictions:
         """
         out = table.copy()
         classes = [reason or label for reason, label in zip(self.reasons, self.predicted, strict=True)]
-        share = unused(self.share_name, out.columns)
+        share_column = unused(self.share_name, out.columns)
         out.insert(0, unused(f"predicted {label or 'label'}", out.columns), classes)
-        out.insert(1, share, self.shares)
+        out.insert(1, share_column, self.shares)
         return out
 
 
@@ -77,19 +77,19 @@ def read_new_rows(path: Path) -> CsvTable:
         If the file is no table, or has no row.
     """
     data, name = bytes_of(path)
-    words, _ = csv_text.decode(data)
-    if not words.strip():
+    content, _ = csv_text.decode(data)
+    if not content.strip():
         return read_csv(data, name=name)
-    mark, words = csv_text.delimiter(words)
+    mark, content = csv_text.delimiter(content)
     try:
-        records = [cells for _, cells in islice(csv_text.records(words, mark), 3)]
+        records = [cells for _, cells in islice(csv_text.records(content, mark), 3)]
     except csv_module.Error:
         records = []
     if len(records) != 2:
         return read_csv(data, name=name)
-    twice = io.StringIO(newline="")  # `read_csv` needs two rows, so it gets the row twice, and the copy is removed
-    csv_module.writer(twice, delimiter=mark).writerows([*records, records[1]])
-    csv = read_csv(twice.getvalue().encode(), name=name)
+    doubled = io.StringIO(newline="")  # `read_csv` needs two rows, so it gets the row twice, and the copy is removed
+    csv_module.writer(doubled, delimiter=mark).writerows([*records, records[1]])
+    csv = read_csv(doubled.getvalue().encode(), name=name)
     return replace(csv, table=csv.table[:1], n_rows=1, cells=csv.cells.slice(0, 1), data=data)
 
 
@@ -142,8 +142,8 @@ def why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
     if not refusing:
         return [""] * len(rows)
     refused = Domain(refusing).encode(rows) == [0 if f.kind == "numeric" else len(f.categories) for f in refusing]
-    what = np.array([f"{f.name} is missing or {_NOT[f.kind]}" for f in refusing], dtype=object)
-    return ["not predicted: " + "; ".join(what[row]) if row.any() else "" for row in refused]
+    descriptions = np.array([f"{f.name} is missing or {_UNREADABLE[f.kind]}" for f in refusing], dtype=object)
+    return ["not predicted: " + "; ".join(descriptions[row]) if row.any() else "" for row in refused]
 
 
 def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -74,7 +74,9 @@ def content_of(path):
         text = file.read(MOST_BYTES + 1)
     if len(text) > MOST_BYTES or sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES:
         raise Unreadable("it is larger than any forest of dpforest")
-    content = json.loads(text.decode("utf-8-sig"), parse_float=number, parse_constant=number, object_pairs_hook=once)
+    content = json.loads(
+        text.decode("utf-8-sig"), parse_float=number, parse_constant=number, object_pairs_hook=unique_keys
+    )
     if not isinstance(content, dict) or content.get("format") != "dpforest released forest":
         raise Unreadable("it is not a released forest")
     if content.get("version") not in (1, 2, 3):
@@ -92,25 +94,29 @@ def number(digits):
     return Fraction(digits)
 
 
-def once(pairs):
+def unique_keys(pairs):
+    """Return the pairs of a JSON object as a dictionary. Raise Unreadable if a key occurs twice."""
     if len(dict(pairs)) < len(pairs):
         raise Unreadable("it has a key twice")
     return dict(pairs)
 
 
 def fraction(text, what):
+    """Return the fraction that a text such as "1/10" states. `what` names the field in the error."""
     if not isinstance(text, str) or not re.fullmatch("[0-9]{1,200}(/[0-9]{1,200})?", text):
         raise Unreadable(f"{what} is not a fraction")
     return Fraction(text)
 
 
 def whole(x, what):
+    """Return a whole number from 1 to 2**63 - 1 unchanged. Raise Unreadable for any other value."""
     if type(x) is not int or not 1 <= x < 2**63:
         raise Unreadable(f"{what} is not a whole number of at least 1")
     return x
 
 
 def real(x, what):
+    """Return a number of at least 0 as a fraction. Raise Unreadable for any other value."""
     if type(x) not in (int, Fraction) or not 0 <= x < 10**300:
         raise Unreadable(f"{what} is not a number of at least 0")
     return Fraction(x)
@@ -123,6 +129,7 @@ SLACK = Decimal("1e-60")  # tolerance, far above the rounding error of a few tho
 
 
 def decimal(x):
+    """Return a fraction as a decimal, rounded to the precision of the context."""
     return Decimal(x.numerator) / Decimal(x.denominator)
 
 
@@ -158,12 +165,12 @@ def delta_at(mu_squared, epsilon):
     """
     if not mu_squared:
         return Decimal(0)
-    mu, at = decimal(mu_squared).sqrt(), decimal(epsilon)
-    above, below = upper_tail(at / mu - mu / 2)[1], upper_tail(at / mu + mu / 2)[0]
-    return max(above - at.exp() * below * (1 - SLACK), Decimal(0)) + above * SLACK
+    mu, exact_epsilon = decimal(mu_squared).sqrt(), decimal(epsilon)
+    above, below = upper_tail(exact_epsilon / mu - mu / 2)[1], upper_tail(exact_epsilon / mu + mu / 2)[0]
+    return max(above - exact_epsilon.exp() * below * (1 - SLACK), Decimal(0)) + above * SLACK
 
 
-def shown(x, rounding=ROUND_CEILING):
+def six_digits(x, rounding=ROUND_CEILING):
     """Return a number as text with six digits.
 
     By default, the number is rounded up, which is right for costs. Callers round noise down. So no text overstates the
@@ -173,7 +180,7 @@ def shown(x, rounding=ROUND_CEILING):
     return f"{x:f}" if not x or -5 <= x.adjusted() < 7 else f"{x:e}"
 
 
-def words(text):
+def printable(text):
     """Return at most 200 characters of a text from the file, with each unprintable character replaced by "?"."""
     return "".join(c if c.isprintable() else "?" for c in str(text))[:200]
 
@@ -220,7 +227,7 @@ def unit_of(content):
         raise Mismatch("The domain, the ledger and the certificate do not have the same unit of privacy.")
     if column is None:
         return "row"
-    print(f"The unit of privacy is a person: at most {unit['most_rows']} rows with the same “{words(column)}”.")
+    print(f"The unit of privacy is a person: at most {unit['most_rows']} rows with the same “{printable(column)}”.")
     if "noisy_counts" in content and content.get("count_unit") != 1024:
         raise Mismatch("A file whose unit of privacy is a person has its counts in 1/1024.")
     return "person"
@@ -228,12 +235,12 @@ def unit_of(content):
 
 def check_asked(content):
     """Raise Mismatch if only one of file and ledger has a scale, or a number of rows is not charged and not public."""
-    asked = [str(entry["what"]) for entry in content["ledger"]["entries"]]
-    if ("scale" in content) != any(what.startswith("scale of numeric attributes") for what in asked):
+    questions = [str(entry["what"]) for entry in content["ledger"]["entries"]]
+    if ("scale" in content) != any(what.startswith("scale of numeric attributes") for what in questions):
         raise Mismatch("The file has a scale but no ledger entry for it, or a ledger entry but no scale.")
     n_rows, certificate = content.get("about", {}).get("n_rows"), content["certificate"]
-    is_asked = any(what.startswith(("number of rows", "number of persons")) for what in asked)
-    if not n_rows or certificate["neighbors"] != "add-remove" or is_asked:
+    is_charged = any(what.startswith(("number of rows", "number of persons")) for what in questions)
+    if not n_rows or certificate["neighbors"] != "add-remove" or is_charged:
         return
     if not any(f"{whole(n_rows, 'n_rows'):,}" in str(sentence) for sentence in certificate["assumptions"]):
         raise Mismatch("The file has a number of rows, but no ledger entry or assumption for it.")
@@ -250,31 +257,32 @@ def check_question(entry, content, gaussian):
     name = "mu_squared_each" if gaussian else "epsilon_each"
     each = fraction(entry.get(name), f"{name} of an entry")
     if not each or not sensitivity:
-        raise Mismatch(f"“{words(what)}” costs nothing or has no sensitivity.")
+        raise Mismatch(f"“{printable(what)}” costs nothing or has no sensitivity.")
     noise = ""
     if mechanism in (GAUSSIAN_NOISE, LAPLACE_NOISE):
         sigma = decimal(sensitivity) / decimal(each).sqrt() if gaussian else decimal(sensitivity) / decimal(each)
-        noise = f", noise {'σ' if gaussian else 'scale'} = {shown(sigma, ROUND_FLOOR)}"
-    cost = f"{'μ' if gaussian else 'ε'} = {shown(decimal(each).sqrt() if gaussian else each)}"
+        noise = f", noise {'σ' if gaussian else 'scale'} = {six_digits(sigma, ROUND_FLOOR)}"
+    cost = f"{'μ' if gaussian else 'ε'} = {six_digits(decimal(each).sqrt() if gaussian else each)}"
     print(
-        f"  {words(what)}: {words(mechanism)}, sensitivity {shown(sensitivity)}, {times:,} times "
-        f"({words(entry['composition'])}){noise}, {cost} each"
+        f"  {printable(what)}: {printable(mechanism)}, sensitivity {six_digits(sensitivity)}, {times:,} times "
+        f"({printable(entry['composition'])}){noise}, {cost} each"
     )
-    known = next((q for q in QUESTIONS if str(what).startswith(q[0])), None)
-    if known is None or mechanism not in known[1] or (mechanism == GAUSSIAN_NOISE) != gaussian:
-        raise Mismatch(f"No forest asks “{words(what)}” with the mechanism {words(mechanism)}.")
-    _, _, rule, parts, may_be_parallel, often = known
+    question = next((q for q in QUESTIONS if str(what).startswith(q[0])), None)
+    if question is None or mechanism not in question[1] or (mechanism == GAUSSIAN_NOISE) != gaussian:
+        raise Mismatch(f"No forest asks “{printable(what)}” with the mechanism {printable(mechanism)}.")
+    _, _, rule, parts, may_be_parallel, often = question
     if part not in parts or entry["composition"] not in ("sequential", *("parallel",) * may_be_parallel):
-        raise Mismatch(f"No forest asks “{words(what)}” of these rows, or with this composition.")
+        raise Mismatch(f"No forest asks “{printable(what)}” of these rows, or with this composition.")
     if rule is not None:
-        follows, says = sensitivity_of(rule, content, gaussian), sensitivity**2 if gaussian else sensitivity
-        if not follows <= says <= follows * (1 + Fraction(1, 10**8)) if gaussian else says != follows:
+        expected, stated = sensitivity_of(rule, content, gaussian), sensitivity**2 if gaussian else sensitivity
+        if not expected <= stated <= expected * (1 + Fraction(1, 10**8)) if gaussian else stated != expected:
             raise Mismatch(
-                f"The sensitivity of “{words(what)}” is {shown(sensitivity)}, which does not follow from the domain."
+                f"The sensitivity of “{printable(what)}” is {six_digits(sensitivity)}, which does not follow "
+                "from the domain."
             )
-    if often and times not in (follow := times_of(often, content)):
+    if often and times not in (possible := times_of(often, content)):
         raise Mismatch(
-            f"“{words(what)}” was asked {times:,} times, but the trees need {' or '.join(map(str, follow))}."
+            f"“{printable(what)}” was asked {times:,} times, but the trees need {' or '.join(map(str, possible))}."
         )
     return each * (1 if entry["composition"] == "parallel" else times), part
 
@@ -293,8 +301,8 @@ def check(content):
     gaussian, name = kind == "gaussian", "mu_squared" if kind == "gaussian" else "epsilon"
     epsilon, delta = fraction(certificate["epsilon"], "ε"), real(certificate["delta"], "δ")
     print(
-        f"The file says: {'' if certified else 'NOT '}CERTIFIED, {kind}, ε = {shown(epsilon)}, δ = {shown(delta)}, "
-        f"{relation}."
+        f"The file says: {'' if certified else 'NOT '}CERTIFIED, {kind}, ε = {six_digits(epsilon)}, "
+        f"δ = {six_digits(delta)}, {relation}."
     )
     if certified == bool(certificate["reasons"]):
         raise Mismatch("A certificate must give a reason if it is not certified, and none if it is.")
@@ -309,18 +317,19 @@ def check(content):
         cost, part = check_question(entry, content, gaussian)
         costs[part] = costs.get(part, 0) + cost * (changes**2 if gaussian else changes)
     total = costs.pop(ALL) + max(costs.values(), default=0)
-    amount = f"μ = {shown(decimal(total).sqrt())}" if gaussian else f"ε = {shown(total)}"
+    amount = f"μ = {six_digits(decimal(total).sqrt())}" if gaussian else f"ε = {six_digits(total)}"
     print(f"Total, for one {noun} {'added or removed' if changes == 1 else 'replaced'}: {amount}.")
     budget, spent = fraction(ledger[name], "the budget"), ledger.get(f"{name}_spent" if gaussian else "spent")
     if spent is not None and fraction(spent, "what was spent") != total:
         raise Mismatch("The amount spent, according to the ledger, is not the sum of its entries.")
     if not 0 < total <= budget:
-        raise Mismatch(f"The ledger spends {shown(total)} of a budget of {shown(budget)}.")
+        raise Mismatch(f"The ledger spends {six_digits(total)} of a budget of {six_digits(budget)}.")
     if not EPSILONS[0] <= epsilon <= EPSILONS[1] or gaussian and not DELTAS[0] <= delta <= DELTAS[1]:
         raise Mismatch("Every fit has an ε from 0.0001 to 10,000, and a δ from 1e-15 to 0.1 where noise is Gaussian.")
     if not gaussian and (budget != epsilon or delta):
         raise Mismatch(
-            f"The budget is ε = {shown(budget)}, the certificate says ε = {shown(epsilon)}, δ = {shown(delta)}."
+            f"The budget is ε = {six_digits(budget)}, the certificate says ε = {six_digits(epsilon)}, "
+            f"δ = {six_digits(delta)}."
         )
     if gaussian:
         check_delta(budget, epsilon, delta, "its budget")
@@ -332,19 +341,25 @@ def check(content):
     if gaussian:
         check_delta(total, loss, delta, "what was spent")
     elif float(loss) < float(total):
-        raise Mismatch(f"The certificate states a cost of ε = {shown(loss)}, but the ledger adds up to {shown(total)}.")
+        raise Mismatch(
+            f"The certificate states a cost of ε = {six_digits(loss)}, but the ledger adds up to {six_digits(total)}."
+        )
     if float(loss) > float(epsilon) * (1 + 2**-50):
         raise Mismatch("The certificate states a cost above its ε.")
-    at = f" at δ = {shown(delta)}" if gaussian else ""
-    return f"The numbers in this file agree with each other: {amount}, which is ε = {shown(loss)}{at}, or less."
+    at_delta = f" at δ = {six_digits(delta)}" if gaussian else ""
+    return (
+        f"The numbers in this file agree with each other: {amount}, which is ε = {six_digits(loss)}{at_delta}, or less."
+    )
 
 
 def check_delta(mu_squared, epsilon, delta, what):
+    """Print the least δ at this ε, and raise Mismatch if it is above the stated δ. `what` names the μ²."""
     least = delta_at(mu_squared, epsilon)
-    print(f"By {what}: δ({shown(epsilon)}) = {shown(least)}.")
+    print(f"By {what}: δ({six_digits(epsilon)}) = {six_digits(least)}.")
     if Fraction(least) > delta:
         raise Mismatch(
-            f"With μ² = {shown(mu_squared)}, ε = {shown(epsilon)} needs δ = {shown(least)}, not {shown(delta)}."
+            f"With μ² = {six_digits(mu_squared)}, ε = {six_digits(epsilon)} needs δ = {six_digits(least)}, "
+            f"not {six_digits(delta)}."
         )
 
 

@@ -24,8 +24,8 @@ class LogOdds:
     If shares were averaged instead, the mean share of a rare class would hardly exceed one half, because each tree
     tests few of the attributes that matter. The score of a class for a row is the logarithm of the class's share in all
     leaves, plus twice the mean of the additions of the row's leaves in all trees. (With one tree, the factor is 1.) The
-    factor 2 is a compromise: the sum of the additions is right if trees are independent, and their mean is right if
-    trees are equal.
+    factor 2 is a compromise. If trees are independent, the sum of the additions is right. If trees are equal, the mean
+    of the additions is right.
 
     Parameters
     ----------
@@ -50,13 +50,15 @@ class LogOdds:
     def prior(self, counts: np.ndarray) -> np.ndarray:
         """Return the frequency of each class over all leaves, float64 (n_classes,), from all noisy counts."""
         least = max(1.0, self.noise_scale * (2 * len(counts)) ** 0.5)
-        known = np.maximum(counts.sum(axis=0), least)
-        return known / known.sum()
+        totals = np.maximum(counts.sum(axis=0), least)
+        return totals / totals.sum()
 
     def shares(self, counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
         """Return the share of each class in each leaf, float64 (n_leaves, n_classes)."""
-        known = np.maximum(counts, 0)
-        return (known + self.prior_weight * prior) / (known.sum(axis=1, keepdims=True) + self.prior_weight)
+        positive_counts = np.maximum(counts, 0)
+        return (positive_counts + self.prior_weight * prior) / (
+            positive_counts.sum(axis=1, keepdims=True) + self.prior_weight
+        )
 
     def evidence(self, counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
         """Return what each leaf adds to the log-odds of each class, float64 (n_leaves, n_classes)."""
@@ -94,14 +96,15 @@ def leaf_shares(counts: np.ndarray, negative_rule: str, seed: int, *, leaves: np
     float64 array of shape (n_leaves, n_classes)
         Shares, which sum to 1 in each leaf.
     """
-    known = np.maximum(counts, 0).astype(float)
-    silent = known.sum(axis=1) == 0
+    positive_counts = np.maximum(counts, 0).astype(float)
+    without_information = positive_counts.sum(axis=1) == 0
     if negative_rule == "paper":
-        silent |= (counts < 0).any(axis=1)
+        without_information |= (counts < 0).any(axis=1)
     numbers = np.arange(len(counts)) if leaves is None else leaves
-    cells = (numbers[silent, None] * counts.shape[1] + np.arange(counts.shape[1])).astype(np.uint64)
-    known[silent] = -np.log1p(-uniform(seed, cells))  # exponential draws; divided by their sum, they are uniform shares
-    return known / known.sum(axis=1, keepdims=True)
+    cells = (numbers[without_information, None] * counts.shape[1] + np.arange(counts.shape[1])).astype(np.uint64)
+    # Exponential draws, divided by their sum, are uniform shares.
+    positive_counts[without_information] = -np.log1p(-uniform(seed, cells))
+    return positive_counts / positive_counts.sum(axis=1, keepdims=True)
 
 
 def leaf_votes(shares: np.ndarray) -> np.ndarray:

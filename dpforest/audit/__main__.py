@@ -46,23 +46,23 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--only", default="", help="algorithms whose name contains this")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write audit.json and PRIVACY.md there")
-    wanted = parser.parse_args()
-    if not any(wanted.only in name for name in ALGORITHMS):
-        parser.error(f"--only {wanted.only}: there is no such algorithm; there are {', '.join(ALGORITHMS)}")
-    if wanted.write and wanted.only:
+    options = parser.parse_args()
+    if not any(options.only in name for name in ALGORITHMS):
+        parser.error(f"--only {options.only}: there is no such algorithm; there are {', '.join(ALGORITHMS)}")
+    if options.write and options.only:
         parser.error("--write needs all algorithms; leave out --only")
     print("Samplers, sensitivities and replays of certified forests:", flush=True)
     mistakes = list(suspicions())
     print("\n".join(mistakes) if mistakes else "nothing found", end="\n\n", flush=True)
     print(_FORM.format("algorithm", "mode", "neighbors", "ε", "computed", "proved ≥", "verdict", "how"))
-    rows = audit_all(trials=wanted.trials, n_jobs=wanted.jobs, only=wanted.only, on_row=_show)
+    rows = audit_all(trials=options.trials, n_jobs=options.jobs, only=options.only, on_row=_show)
     print(_KEY)
-    if wanted.write and mistakes:
+    if options.write and mistakes:
         print("Nothing is written: first repair what is listed above.")
-    elif wanted.write:
-        save(written(rows, wanted.trials), wanted.write)
-    broken = mistakes + [row.algorithm for row in rows if row.verdict == "BROKEN"]
-    raise SystemExit("A certified forest is broken." if broken else 0)
+    elif options.write:
+        save(written(rows, options.trials), options.write)
+    failures = mistakes + [row.algorithm for row in rows if row.verdict == "BROKEN"]
+    raise SystemExit("A certified forest is broken." if failures else 0)
 
 
 if __name__ == "__main__":

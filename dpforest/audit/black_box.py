@@ -2,10 +2,10 @@
 
 The attack splits the fits into three parts. From the first part, the attack proposes events. An event happens if a
 statistic of the forest equals a value, or is at most a value. One of these statistics is a score that combines all
-others. On the second part, the attack picks the events that promise the largest bounds. On the third part, which no
-earlier step has used, the frequencies of the picked events yield a lower bound on ε (Clopper & Pearson 1934). The bound
-is corrected for the number of picked events. So it exceeds the true loss with a probability of at most 1 - confidence,
-whatever events the attack picks.
+others. On the second part, the attack picks the events that are likely to yield the largest bounds. On the third part,
+which no earlier step has used, the frequencies of the picked events yield a lower bound on ε (Clopper & Pearson 1934).
+The bound is corrected for the number of picked events. So it exceeds the true loss with a probability of at most 1 -
+confidence, whatever events the attack picks.
 """
 
 import math
@@ -74,30 +74,30 @@ def attack_fits(
     Bound
         The bound; its ε is 0 if no event proves a loss.
     """
-    alpha, searched, done = 1 - confidence, trials // 3, 0
+    alpha, n_search, n_done = 1 - confidence, trials // 3, 0
 
     def run(data: Data, n: int) -> pd.DataFrame:
-        nonlocal done
+        nonlocal n_done
 
         def report(share: float) -> None:
             """Report the share of all fits that are done. `share` is the share of the n fits that are done."""
             if on_progress is not None:
-                on_progress((done + share * n) / (2 * trials))
+                on_progress((n_done + share * n) / (2 * trials))
 
         table = run_many(target, *data, n, probes=probes, n_jobs=n_jobs, on_progress=report)
-        done += n
+        n_done += n
         return table
 
-    fresh = trials - searched
-    promising = search(run(before, searched), run(after, searched), n_events=n_events, trials=fresh, alpha=alpha)
-    tables = [promising.score.add_to(run(data, fresh)) for data in (before, after)]
+    n_fresh = trials - n_search
+    promising = search(run(before, n_search), run(after, n_search), n_events=n_events, trials=n_fresh, alpha=alpha)
+    tables = [promising.score.add_to(run(data, n_fresh)) for data in (before, after)]
     n_tried = max(len(promising.events), 1)
     hits = [(int(event.holds(tables[0]).sum()), int(event.holds(tables[1]).sum())) for event in promising.events]
-    bounds = [float(lower_bound(a, b, fresh, alpha=alpha, n_events=n_tried, delta=delta)) for a, b in hits]
+    bounds = [float(lower_bound(a, b, n_fresh, alpha=alpha, n_events=n_tried, delta=delta)) for a, b in hits]
     best = int(np.argmax(bounds)) if bounds else -1
     if best < 0 or bounds[best] == 0:
-        return Bound(0.0, confidence, "nothing was found", (0, 0), (fresh, fresh), n_tried)
-    return Bound(bounds[best], confidence, str(promising.events[best]), hits[best], (fresh, fresh), n_tried)
+        return Bound(0.0, confidence, "nothing was found", (0, 0), (n_fresh, n_fresh), n_tried)
+    return Bound(bounds[best], confidence, str(promising.events[best]), hits[best], (n_fresh, n_fresh), n_tried)
 
 
 def attack_unaided(
@@ -115,9 +115,9 @@ def attack_unaided(
 ) -> tuple[Bound, str]:
     """Attack a mechanism that has no known weak point, with the best of many generic pairs of tables.
 
-    First, the search fits each table of all pairs a few times, and ranks the pairs by the bound that these fits
-    promise. Then it ranks the best eighth of the pairs again, with ten times as many fits. Finally, `attack_fits`
-    attacks the mechanism with the best pair, on new fits.
+    First, the search fits each table of all pairs a few times, and ranks the pairs by the bound that more fits are
+    likely to yield. Then it ranks the best eighth of the pairs again, with ten times as many fits. Finally,
+    `attack_fits` attacks the mechanism with the best pair, on new fits.
 
     Parameters
     ----------
@@ -175,19 +175,19 @@ def generic_pairs(
             "equal": 0 * rows,
             "random": rng.integers(0, len(classes), n),
         }
-        scattered = random_rows(domain, n, rng)
-        for where, X in (("one point", scattered[[0] * n]), ("random points", scattered)):
+        random_points = random_rows(domain, n, rng)
+        for where, X in (("one point", random_points[[0] * n]), ("random points", random_points)):
             for order, labels in orders.items():
                 y = classes[labels % len(classes)]
-                for which, row in {"first": 0, "middle": n // 2, "last": n - 1}.items():
-                    name = f"{n} rows at {where}, labels {order}; the {which} one"
+                for place, row in {"first": 0, "middle": n // 2, "last": n - 1}.items():
+                    name = f"{n} rows at {where}, labels {order}; the {place} one"
                     if neighbors == ADD_REMOVE:
                         kept = rows != row
                         yield f"{name} left out", (X, y), (X[kept], y[kept])
                     else:
-                        other = y.copy()
-                        other[row] = classes[(labels[row] + 1) % len(classes)]
-                        yield f"{name} relabeled", (X, y), (X, other)
+                        relabeled = y.copy()
+                        relabeled[row] = classes[(labels[row] + 1) % len(classes)]
+                        yield f"{name} relabeled", (X, y), (X, relabeled)
 
 
 def random_rows(domain: Domain, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -23,41 +23,42 @@ CLASSES: Final = 50  # the most classes of a domain; with more classes, losing l
 class CanaryPair:
     """The rows of both tables, and the row in which the two tables differ. A row is a pair (values, class).
 
-    `rows` are in both tables. Only the second table has the row `more`. Under replace-one, the first table has the row
-    `instead_of` in place of `more`.
+    `rows` are in both tables. Only the second table has the row `added`. Under replace-one, the first table has the row
+    `replaced` in place of `added`.
 
     If `rows_of_person` is above 0, the unit of privacy is a person, and the tables have a column `UNIT` of identifiers.
-    Then `more` stands for a person with `rows_of_person` equal rows, and so does `instead_of`. Each row of `rows`
+    Then `added` stands for a person with `rows_of_person` equal rows, and so does `replaced`. Each row of `rows`
     belongs to a separate person.
     """
 
     name: str
     target: str
     rows: list[tuple[Any, int]]
-    more: tuple[Any, int]
-    instead_of: tuple[Any, int]
+    added: tuple[Any, int]
+    replaced: tuple[Any, int]
     parameters: dict[str, Any]
     n_classes: int = 2
     trials: int = TRIALS
     rows_of_person: int = 0
 
     def tables(self, neighbors: str) -> tuple[Data, Data]:
-        before = self._table([]) if neighbors == ADD_REMOVE else self._table([self.instead_of], "other")
-        return before, self._table([self.more])
+        """Return the first and the second table."""
+        before = self._table([]) if neighbors == ADD_REMOVE else self._table([self.replaced], "other")
+        return before, self._table([self.added])
 
-    def _table(self, last: list[tuple[Any, int]], name: str = "last") -> Data:
-        last *= max(self.rows_of_person, 1)
-        rows = [*self.rows, *last]
+    def _table(self, differing_rows: list[tuple[Any, int]], person: str = "last") -> Data:
+        differing_rows *= max(self.rows_of_person, 1)
+        rows = [*self.rows, *differing_rows]
         X = np.array([np.atleast_1d(values) for values, _ in rows], float).reshape(len(rows), self.n_features)
         y = np.array([label for _, label in rows], int)
         if not self.rows_of_person:
             return X, y
-        persons = [*map(str, range(len(self.rows))), *[name] * len(last)]
+        persons = [*map(str, range(len(self.rows))), *[person] * len(differing_rows)]
         return pd.DataFrame(X, columns=[f"x{i}" for i in range(self.n_features)]).assign(**{UNIT: persons}), y
 
     @property
     def n_features(self) -> int:
-        return len(np.atleast_1d(self.more[0]))
+        return len(np.atleast_1d(self.added[0]))
 
 
 SCALE: Final = CanaryPair(
@@ -75,6 +76,7 @@ BOUNDS: Final = CanaryPair(
 
 
 def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
+    """Yield pairs for forests whose leaves release their most frequent label."""
     yield CanaryPair(
         "a leaf that is nearly tied", "One more row decides which class leads.",
         [(0.0, 0), (0.0, 1)] if neighbors == ADD_REMOVE else [(0.0, 0)], (0.0, 0), (0.0, 1), {},
@@ -92,7 +94,7 @@ def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
     if neighbors == ADD_REMOVE:
         yield CanaryPair(
             "the row that enlarges every block",
-            "With equal blocks, n = kτ - 1 rows give trees k - 1 each, n = kτ k.",
+            "With equal blocks, n = kτ - 1 rows give k - 1 rows to each tree, and n = kτ rows give k.",
             [(0.0, 0)] * (lead * MANY - 1),
             (0.0, 0),
             (0.0, 1),
@@ -112,11 +114,12 @@ def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
 
 
 def _voting_leaf(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
+    """Yield pairs for RF-E, whose leaves release a label by the exponential mechanism."""
     for trees in (1, 3):
         yield CanaryPair(
-            f"a clear leaf, {_trees(trees)}",
+            f"a clear leaf, {_tree_text(trees)}",
             "The loss of the exponential mechanism grows with the majority.",
-            [(0.0, 0)] * _clear(epsilon / trees),
+            [(0.0, 0)] * _clear_lead(epsilon / trees),
             (0.0, 0),
             (0.0, 1),
             {"n_estimators": trees},
@@ -127,7 +130,7 @@ def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
     """Yield pairs for forests whose leaves hold noisy counts."""
     for trees in (1, 3) if name != "Friedman-Schuster" else (1,):
         yield CanaryPair(
-            f"the first row of a leaf, {_trees(trees)}",
+            f"the first row of a leaf, {_tree_text(trees)}",
             "Floating-point noise has more digits near 0 than near 1.",
             [],
             (0.0, 0),
@@ -154,14 +157,15 @@ def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
-    alike = {"min_leaf": 1, "purity_stop": False}
+    """Yield pairs for the multinomial forest."""
+    shared = {"min_leaf": 1, "purity_stop": False}
     yield CanaryPair(
         "a value that nobody else has", "A split between values of the data is impossible without the row.",
-        [(0.0, 0), (0.0, 1)] * 3 + [(1.0, 0), (1.0, 1)] * 3, (0.4, 0), (1.0, 0), {"n_estimators": 3, **alike},
+        [(0.0, 0), (0.0, 1)] * 3 + [(1.0, 0), (1.0, 1)] * 3, (0.4, 0), (1.0, 0), {"n_estimators": 3, **shared},
     )  # fmt: skip
     yield CanaryPair(
         "the last row that a split needs", "Where 2 min_leaf rows are needed to decide leaves, one row is missing.",
-        [(0.0, 0), (0.0, 1), (1.0, 0)], (1.0, 1), (0.0, 1), {"stopping": "min_leaf", "n_estimators": 3, **alike},
+        [(0.0, 0), (0.0, 1), (1.0, 0)], (1.0, 1), (0.0, 1), {"stopping": "min_leaf", "n_estimators": 3, **shared},
     )  # fmt: skip
     if mode == "as_published":
         yield CanaryPair(
@@ -171,7 +175,7 @@ def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
         return
     yield CanaryPair(
         "a row of a leaf's label", "Nearly all rows decide leaves.",
-        [(1.0, 1)] + [(0.0, 0)] * _clear(epsilon), (0.0, 0), (0.0, 1), {"partition_rate": 1 / 64},
+        [(1.0, 1)] + [(0.0, 0)] * _clear_lead(epsilon), (0.0, 0), (0.0, 1), {"partition_rate": 1 / 64},
     )  # fmt: skip
     yield CanaryPair(
         "the row that decides a split", "Nearly all rows grow the tree, and two attributes are equally good.",
@@ -180,6 +184,7 @@ def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _boosted(mode: str) -> Iterator[CanaryPair]:
+    """Yield pairs for the boosted forest."""
     published = mode == "as_published"
     yield CanaryPair(
         "the coefficient of a tree",
@@ -205,6 +210,7 @@ def _boosted(mode: str) -> Iterator[CanaryPair]:
 
 
 def _booster() -> Iterator[CanaryPair]:
+    """Yield pairs for the random-tree booster."""
     for rounds in (1, 4):
         yield CanaryPair(
             f"the first row, {rounds} round{'s' * (rounds > 1)}",
@@ -234,12 +240,12 @@ def _booster() -> Iterator[CanaryPair]:
     )  # fmt: skip
 
 
-def _clear(epsilon: float) -> int:
+def _clear_lead(epsilon: float) -> int:
     """Return a lead at which the loss is close to ε, and the exponential mechanism still draws losing labels."""
     return max(1, round(1.5 / epsilon))
 
 
-def _trees(n: int) -> str:
+def _tree_text(n: int) -> str:
     return f"{n} trees" if n > 1 else "one tree"
 
 

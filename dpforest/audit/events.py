@@ -70,12 +70,12 @@ def lower_bound(
     3.99
     """
     a, b = np.asarray(hits_before, float), np.asarray(hits_after, float)
-    side = alpha / (4 * n_events)
+    end_alpha = alpha / (4 * n_events)
     with np.errstate(divide="ignore"):
-        low, high = ([limit(hits, trials, side) for hits in (a, b)] for limit in (lower_limit, upper_limit))
-        happens = [np.log(np.maximum(low[i] - delta, 0)) - np.log(high[1 - i]) for i in (0, 1)]
-        does_not = [np.log1p(-np.minimum(high[i] + delta, 1)) - np.log1p(-low[1 - i]) for i in (0, 1)]
-    return np.nan_to_num(np.max([*happens, *does_not], axis=0), nan=0.0).clip(min=0.0)
+        low, high = ([limit(hits, trials, end_alpha) for hits in (a, b)] for limit in (lower_limit, upper_limit))
+        event_bounds = [np.log(np.maximum(low[i] - delta, 0)) - np.log(high[1 - i]) for i in (0, 1)]
+        complement_bounds = [np.log1p(-np.minimum(high[i] + delta, 1)) - np.log1p(-low[1 - i]) for i in (0, 1)]
+    return np.nan_to_num(np.max([*event_bounds, *complement_bounds], axis=0), nan=0.0).clip(min=0.0)
 
 
 class Score:
@@ -93,22 +93,23 @@ class Score:
         """Return the table with the score as an additional column."""
         if not self.edges:
             return table
-        chances = self.model.predict_joint_log_proba(self._bins(table))
-        return table.assign(**{SCORE: chances[:, 1] - chances[:, 0]})
+        log_probabilities = self.model.predict_joint_log_proba(self._bins(table))
+        return table.assign(**{SCORE: log_probabilities[:, 1] - log_probabilities[:, 0]})
 
     def _bins(self, table: pd.DataFrame) -> np.ndarray:
         columns = [np.searchsorted(edges, column(table, name)) for name, edges in self.edges.items()]
         return np.stack(columns, axis=1)
 
 
-def _edges(seen: np.ndarray, n_bins: int = 16) -> np.ndarray:
+def _edges(observed: np.ndarray, n_bins: int = 16) -> np.ndarray:
     """Return the upper edges of a column's bins: quantiles, and edges on both sides of each frequent value."""
-    values, counts = np.unique(seen, return_counts=True)
-    often = values[counts >= len(seen) / 20]
-    return np.unique([*_spread(np.sort(seen), n_bins), *often, *np.nextafter(often, -np.inf)])
+    values, counts = np.unique(observed, return_counts=True)
+    frequent = values[counts >= len(observed) / 20]
+    return np.unique([*_spaced(np.sort(observed), n_bins), *frequent, *np.nextafter(frequent, -np.inf)])
 
 
-def _spread(values: np.ndarray, n: int) -> np.ndarray:
+def _spaced(values: np.ndarray, n: int) -> np.ndarray:
+    """Return at most n elements of an array, at evenly spaced indices."""
     return values[np.unique(np.linspace(0, len(values) - 1, n).round().astype(np.int64))]
 
 
@@ -120,16 +121,16 @@ def propose(before: pd.DataFrame, after: pd.DataFrame) -> Iterator[Event]:
     """
     both = pd.concat([before, after]).fillna(ABSENT)
     for name in both:
-        seen = both[name].to_numpy()
-        values, counts = np.unique(seen, return_counts=True)
+        observed = both[name].to_numpy()
+        values, counts = np.unique(observed, return_counts=True)
         if len(values) == 1:
             continue
         if len(values) == 2:
             yield Event(name, "is", values[0])
             continue
         yield from (Event(name, "is", v) for v in values[np.argsort(-counts, kind="stable")[:MOST_VALUES]])
-        some = values if len(values) <= MOST_VALUES else np.unique(_spread(np.sort(seen), MOST_VALUES))
-        yield from (Event(name, "<=", v) for v in some[:-1])
+        limits = values if len(values) <= MOST_VALUES else np.unique(_spaced(np.sort(observed), MOST_VALUES))
+        yield from (Event(name, "<=", v) for v in limits[:-1])
 
 
 def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: int, alpha: float) -> "PromisingEvents":
@@ -152,12 +153,14 @@ def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: 
     """
     half = len(before) // 2
     score = Score(before[:half], after[:half])
-    learn, rank = [[score.add_to(t[part]) for t in (before, after)] for part in (slice(half), slice(half, None))]
-    events = list(propose(*learn))
-    hits = [(int(event.holds(rank[0]).sum()), int(event.holds(rank[1]).sum())) for event in events]
+    proposal_tables, ranking_tables = [
+        [score.add_to(t[part]) for t in (before, after)] for part in (slice(half), slice(half, None))
+    ]
+    events = list(propose(*proposal_tables))
+    hits = [(int(event.holds(ranking_tables[0]).sum()), int(event.holds(ranking_tables[1]).sum())) for event in events]
     # Two events of one statistic with equal frequencies are probably the same event, so the search keeps the first.
     distinct = {(event.column, *pair): event for event, pair in reversed(list(zip(events, hits)))}
-    counts = np.array([key[1:] for key in distinct]).reshape(-1, 2) * (trials / len(rank[0]))
+    counts = np.array([key[1:] for key in distinct]).reshape(-1, 2) * (trials / len(ranking_tables[0]))
     promise = lower_bound(counts[:, 0], counts[:, 1], trials, alpha=alpha, n_events=n_events)
     best = np.argsort(promise, kind="stable")[::-1][:n_events]  # among equal events, the one proposed first
     return PromisingEvents(score, [list(distinct.values())[i] for i in best], float(promise.max(initial=0.0)))

@@ -100,8 +100,8 @@ def neighboring_leaves(
     ([[0, 0], [0, 0], [1, 0], [1, 0], [1, 1], [1, 1]], [[1, 0], [0, 1], [2, 0], [1, 1], [2, 1], [1, 2]])
     """
     values = range(most, -1, -1)
-    every = itertools.combinations_with_replacement if symmetric else _product
-    leaves = np.array(list(every(values, n_classes)))
+    combinations = itertools.combinations_with_replacement if symmetric else _product
+    leaves = np.array(list(combinations(values, n_classes)))
     steps = np.eye(n_classes, dtype=int)
     if moved:
         steps = np.array([a - b for a in steps for b in steps if (a != b).any()])
@@ -165,8 +165,8 @@ def first_violation(
     True
     """
     changes = _changes(pmf, n_classes, most, neighbors, symmetric, at_once=False)
-    too_much = (change for change in changes if change.loss > epsilon * (1 + _ROUNDING))
-    return min(too_much, key=lambda change: change.before.sum(), default=None)
+    violations = (change for change in changes if change.loss > epsilon * (1 + _ROUNDING))
+    return min(violations, key=lambda change: change.before.sum(), default=None)
 
 
 def _changes(pmf: LogPmf, n_classes: int, most: int, neighbors: str, symmetric: bool, *, at_once: bool):

@@ -55,7 +55,7 @@ def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
     leaves, alpha_link = forest.leaves, 1.0
     if isinstance(leaves, LabelLeaves):
         record["label of leaf"] = leaves.labels
-        record["leaves that say class"] = np.bincount(leaves.labels, minlength=forest.domain.n_classes)
+        record["number of leaves with label"] = np.bincount(leaves.labels, minlength=forest.domain.n_classes)
     elif isinstance(leaves, CountLeaves):
         record["count of leaf and class"] = leaves.noisy_counts
     else:
@@ -68,8 +68,8 @@ def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
         record["rows below part of feature"] = forest.scale.cumulative
     record["number of rows"] = forest.about.get("n_rows", 0)
     if probes is not None:
-        ask = forest.predict_codes if getattr(probes, "dtype", None) == np.uint16 else forest.predict_index
-        record["vote at probe"] = ask(probes)
+        predict = forest.predict_codes if getattr(probes, "dtype", None) == np.uint16 else forest.predict_index
+        record["vote at probe"] = predict(probes)
     if forest.domain.leaks():
         record["bounds of feature"] = [(f.low or 0, f.high or 0, f.n_codes) for f in forest.domain.features]
         record["number of classes"] = forest.domain.n_classes
@@ -109,17 +109,17 @@ def run_many(
     """
     parts = [PART] * (n // PART) + ([n % PART] if n % PART else [])
     work = (delayed(_run)(target, X, y, part, probes) for part in parts)
-    records, seen = list[Record](), set[str]()
+    records, earlier_parts = list[Record](), set[str]()
     for part_records in Parallel(n_jobs=n_jobs, return_as="generator")(work):
         records += part_records
         texts = [repr(record) for record in part_records]
         part = "".join(texts)
-        if n_jobs != 1 and part in seen and len(set(texts)) > 1:
+        if n_jobs != 1 and part in earlier_parts and len(set(texts)) > 1:
             raise ValueError(
                 "two processes drew identical fits, because the target copies its random state; create the state in "
                 "each fit, or use n_jobs=1"
             )
-        seen.add(part)
+        earlier_parts.add(part)
         if on_progress is not None:
             on_progress(len(records) / n)
     return as_table(records)
@@ -147,9 +147,9 @@ def releaser(target: Any, X: Any, y: Any, probes: Any = None) -> Callable[[], Re
         rows = EncodedTable(domain.encode(X), domain.encode_labels(y), np.arange(len(y), dtype=np.int64), len(y))
     else:
         rows = read_rows(domain, X, y)
-    asked = None if probes is None else domain.encode(probes)
+    encoded_probes = None if probes is None else domain.encode(probes)
     fit = target.refitter(domain, rows)
-    return lambda: statistics(fit(), asked)
+    return lambda: statistics(fit(), encoded_probes)
 
 
 def _as_record(released: Any) -> Record:
@@ -169,8 +169,8 @@ def as_table(records: list[Record]) -> pd.DataFrame:
         block = np.full((len(records), *shape), ABSENT)
         for i, array in enumerate(arrays):
             if array is not None:
-                inside: tuple[Any, ...] = (i, *map(slice, array.shape))
-                block[inside] = array
+                used_part: tuple[Any, ...] = (i, *map(slice, array.shape))
+                block[used_part] = array
         for place in np.ndindex(*shape):
             label = " " + ", ".join(map(str, place)) if place else ""
             columns[name + label] = block[(slice(None), *place)]

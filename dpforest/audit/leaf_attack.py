@@ -107,7 +107,7 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
 
     For a published rule, the function returns the pair with the fewest rows among all pairs whose loss exceeds ε. For a
     certified rule, no loss exceeds ε. Then the function considers all pairs whose loss is within 1 % of the largest
-    loss, and returns the pair for which the attack is likely to prove the largest bound.
+    loss. It returns the pair for which the attack is likely to prove the largest bound.
 
     Examples
     --------
@@ -122,15 +122,15 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
     p, q = pmf(before), pmf(after)
     loss = np.abs(p - q).max(axis=1)
     if mechanism in PUBLISHED:
-        enough = loss > epsilon * (1 + 1e-9)
+        is_candidate = loss > epsilon * (1 + 1e-9)
     else:
-        enough = loss >= _NEAR * loss.max()
+        is_candidate = loss >= _NEAR * loss.max()
         if rows_changed(neighbors) == 2:
-            two = _two_leaves(pmf, epsilon, n_classes)
-            if two.loss > loss.max() / _NEAR:
-                return LeafPair(mechanism, epsilon, neighbors, two)
+            moved = _two_leaves(pmf, epsilon, n_classes)
+            if moved.loss > loss.max() / _NEAR:
+                return LeafPair(mechanism, epsilon, neighbors, moved)
     rows, provable = before.sum(axis=1), np.zeros(len(before)) if mechanism in PUBLISHED else _provable(p, q).round(6)
-    i = min(np.flatnonzero(enough), key=lambda i: (-provable[i], rows[i], -loss[i].round(9), *-before[i]))
+    i = min(np.flatnonzero(is_candidate), key=lambda i: (-provable[i], rows[i], -loss[i].round(9), *-before[i]))
     return LeafPair(mechanism, epsilon, neighbors, Change(before[[i]], after[[i]], p[[i]], q[[i]]))
 
 
@@ -157,10 +157,10 @@ def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     n, z = LOOKS[-1], 5.0  # z is the number of standard errors between an estimate and a limit
     out = np.zeros(len(log_p))
     for a, b in ((log_p, log_q), (log_q, log_p)):
-        rarer = a > b + 1e-12
-        often, seldom = (np.where(rarer, np.exp(x), 0.0).sum(axis=1) for x in (a, b))
-        low = often - z * np.sqrt(often / n)
-        high = seldom + z * np.sqrt(seldom / n) + z * z / (2 * n)
+        is_event = a > b + 1e-12
+        likely, unlikely = (np.where(is_event, np.exp(x), 0.0).sum(axis=1) for x in (a, b))
+        low = likely - z * np.sqrt(likely / n)
+        high = unlikely + z * np.sqrt(unlikely / n) + z * z / (2 * n)
         with np.errstate(divide="ignore", invalid="ignore"):
             out = np.fmax(out, np.where(low > 0, np.log(low / high), 0.0))
     return out
@@ -179,8 +179,8 @@ def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np
     with_runner_up = lead + np.eye(1, n_classes, k=1, dtype=int)
     tied = np.tril(np.ones((n_classes, n_classes), int))
     leaves = np.unique(np.concatenate([lead, with_runner_up, tied]), axis=0)
-    one = np.eye(n_classes, dtype=int)[sorted({0, 1, n_classes - 1})]
-    steps = one if rows_changed(neighbors) == 1 else np.array([a - b for a, b in itertools.permutations(one, 2)])
+    added = np.eye(n_classes, dtype=int)[sorted({0, 1, n_classes - 1})]
+    steps = added if rows_changed(neighbors) == 1 else np.array([a - b for a, b in itertools.permutations(added, 2)])
     before = np.repeat(leaves, len(steps), axis=0)
     after = before + np.tile(steps, (len(leaves), 1))
     possible = after.min(axis=1) >= 0
@@ -202,13 +202,13 @@ def _counts_change(epsilon: float, n_classes: int, neighbors: str) -> Change:
     rate = float(rate_of(NOISY_COUNTS, epsilon, neighbors))
     before, after = np.zeros((2, 1, n_classes), int)
     after[0, 0] = 1
-    least = 1 / (1 + np.exp(-rate))  # P(noisy count >= 1) for a true count of 1
-    nobody, somebody = np.log([least, 1 - least]), np.log([1 - least, least])
-    log_before, log_after = [nobody], [somebody]
+    reaches_1 = 1 / (1 + np.exp(-rate))  # P(noisy count >= 1) for a true count of 1
+    log_for_0, log_for_1 = np.log([reaches_1, 1 - reaches_1]), np.log([1 - reaches_1, reaches_1])
+    log_before, log_after = [log_for_0], [log_for_1]
     if rows_changed(neighbors) == 2:
         before[0, 1] = 1
-        log_before.append(somebody)
-        log_after.append(nobody)
+        log_before.append(log_for_1)
+        log_after.append(log_for_0)
     return Change(before, after, np.array(log_before), np.array(log_after))
 
 
@@ -254,16 +254,16 @@ def attack_leaf(
     total = search + looks[-1]
     n = 0
     hits = np.zeros(2, np.int64)
-    seen = np.zeros((2, _n_codes(pair)), np.int64)
+    sample = np.zeros((2, _n_codes(pair)), np.int64)
 
     def share(drawn: int) -> float:
         return min(max(drawn / total, (monotonic() - start) / seconds), 1.0)
 
-    while (drawn := int(seen[0].sum())) < search and (drawn == 0 or monotonic() - start < seconds / 4):
-        seen += _tally(pair, min(_CHUNK, search - drawn), source)
-        yield share(int(seen[0].sum())), None
-    event = _choose(seen, looks[-1], 1 - confidence)
-    named = tuple(_outputs(pair, int(code)) for code in np.flatnonzero(event))
+    while (drawn := int(sample[0].sum())) < search and (drawn == 0 or monotonic() - start < seconds / 4):
+        sample += _tally(pair, min(_CHUNK, search - drawn), source)
+        yield share(int(sample[0].sum())), None
+    event = _choose(sample, looks[-1], 1 - confidence)
+    combinations = tuple(_outputs(pair, int(code)) for code in np.flatnonzero(event))
     bound = 0.0
     for size in looks:
         while n < size:
@@ -274,26 +274,27 @@ def attack_leaf(
             n += part
             if n < size:
                 yield share(drawn + n), None
-        now = float(lower_bound(hits[0], hits[1], n, alpha=1 - confidence, n_events=len(looks)))
-        bound = max(bound, now)
-        yield share(drawn + n), LossEstimate(n, (int(hits[0]), int(hits[1])), bound, named)
+        new_bound = float(lower_bound(hits[0], hits[1], n, alpha=1 - confidence, n_events=len(looks)))
+        bound = max(bound, new_bound)
+        yield share(drawn + n), LossEstimate(n, (int(hits[0]), int(hits[1])), bound, combinations)
 
 
-def _choose(seen: np.ndarray, trials: int, alpha: float) -> np.ndarray:
+def _choose(sample: np.ndarray, trials: int, alpha: float) -> np.ndarray:
     """Return the event to count, as a bool array (n_codes,) with an entry for each combination of outputs.
 
     The event consists of the combinations that are most probable on the first table relative to the second table. The
-    function chooses the number of combinations that yields the largest bound in the sample `seen`. If the complement
+    function chooses the number of combinations that yields the largest bound in `sample`. If the complement
     of the event yields this bound, the function returns the complement.
     """
-    share = np.log(seen[0] + 0.5) - np.log(seen[1] + 0.5)
-    order = np.argsort(-share, kind="stable")
-    many = trials / seen[0].sum()  # scales the sample's counts to all trials
-    firsts = np.cumsum(seen[:, order], axis=1)[:, :-1] * many  # `lower_bound` also tries the complement of each event
-    best = int(np.argmax(lower_bound(firsts[0], firsts[1], trials, alpha=alpha)))
-    event = np.zeros(seen.shape[1], bool)
+    log_ratio = np.log(sample[0] + 0.5) - np.log(sample[1] + 0.5)
+    order = np.argsort(-log_ratio, kind="stable")
+    scale = trials / sample[0].sum()  # scales the sample's counts to all trials
+    # The last event, of all combinations, is omitted. `lower_bound` also tries the complement of each event.
+    event_hits = np.cumsum(sample[:, order], axis=1)[:, :-1] * scale
+    best = int(np.argmax(lower_bound(event_hits[0], event_hits[1], trials, alpha=alpha)))
+    event = np.zeros(sample.shape[1], bool)
     event[order[: best + 1]] = True
-    ratio = [abs(float(np.diff(np.log(seen[:, half].sum(axis=1) + 0.5))[0])) for half in (event, ~event)]
+    ratio = [abs(float(np.diff(np.log(sample[:, part].sum(axis=1) + 0.5))[0])) for part in (event, ~event)]
     return event if ratio[0] >= ratio[1] else ~event  # the event or its complement, whichever yields the bound
 
 
@@ -320,9 +321,9 @@ def _release(pair: LeafPair, table: np.ndarray, n: int, source: SecretSource) ->
     code = np.zeros(n, np.int64)
     if pair.mechanism == NOISY_COUNTS:
         for leaf, c in pair.cells:
-            true = np.full((n, 1), table[leaf, c])
-            shown = samplers.draw_noisy_counts(true, round_up(1 / rate), source)[:, 0]
-            code = 2 * code + (shown >= max(pair.change.before[leaf, c], pair.change.after[leaf, c]))
+            counts_of_cell = np.full((n, 1), table[leaf, c])
+            noisy = samplers.draw_noisy_counts(counts_of_cell, round_up(1 / rate), source)[:, 0]
+            code = 2 * code + (noisy >= max(pair.change.before[leaf, c], pair.change.after[leaf, c]))
         return code
     for leaf in table:
         counts = np.tile(leaf, (n, 1))

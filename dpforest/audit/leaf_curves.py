@@ -115,15 +115,17 @@ def crossing(epsilon: float, n_classes: int = 2) -> int:
 
 def leaf_curves(epsilon: float, n_classes: int, neighbors: str) -> LeafCurves:
     """Return flip rates and losses of all rules, for leads from 0 to well above `crossing`."""
-    meets = crossing(epsilon, n_classes)
-    leads = np.arange(max(math.ceil(1.35 * meets), math.ceil(8 / epsilon), 4) + 1)
+    crossing_lead = crossing(epsilon, n_classes)
+    leads = np.arange(max(math.ceil(1.35 * crossing_lead), math.ceil(8 / epsilon), 4) + 1)
     rates = {rule: float(rate_of(rule, epsilon, neighbors)) for rule in RULES}
     losses = {rule: privacy_loss(rule, leads, n_classes, rate, neighbors) for rule, rate in rates.items()}
-    over = {rule: np.flatnonzero(loss > epsilon * (1 + 1e-9)) for rule, loss in losses.items()}
-    first_over = {rule: int(places[0]) if len(places) else None for rule, places in over.items()}
+    above = {rule: np.flatnonzero(loss > epsilon * (1 + 1e-9)) for rule, loss in losses.items()}
+    first_over = {rule: int(places[0]) if len(places) else None for rule, places in above.items()}
     peaks = [int(loss.argmax()) for loss in losses.values()]
-    some = np.linspace(0, leads[-1], min(len(leads), _POINTS)).round().astype(int)
-    gap = np.unique([*some, meets - 1, meets, *peaks, *(f for f in first_over.values() if f is not None)])
+    evenly = np.linspace(0, leads[-1], min(len(leads), _POINTS)).round().astype(int)
+    gap = np.unique(
+        [*evenly, crossing_lead - 1, crossing_lead, *peaks, *(f for f in first_over.values() if f is not None)]
+    )
     flip = {rule: flip_by_gap(rule, gap, n_classes, rate) for rule, rate in rates.items()}
     for rate in flip.values():
         rate[0] = (n_classes - 1) / n_classes
@@ -134,6 +136,6 @@ def leaf_curves(epsilon: float, n_classes: int, neighbors: str) -> LeafCurves:
         flip,
         flip_floor(gap, epsilon, n_classes),
         {rule: loss[gap] for rule, loss in losses.items()},
-        meets,
+        crossing_lead,
         first_over,
     )

@@ -65,12 +65,13 @@ def check_persons(n_cases: int = 300) -> Iterator[str]:
 def _weights(rng: np.random.Generator) -> Iterator[str]:
     """Check that a fit keeps the same rows of a person, with the same weights, as from a table of this person alone."""
     for sizes in ((n,) for n in _SIZES):
-        yield from _mixed(rng, sizes)
+        yield from _kept_alone(rng, sizes)
     for _ in range(8):
-        yield from _mixed(rng, tuple(rng.choice(_SIZES, 3).tolist()))
+        yield from _kept_alone(rng, tuple(rng.choice(_SIZES, 3).tolist()))
 
 
-def _mixed(rng: np.random.Generator, sizes: tuple[int, ...]) -> Iterator[str]:
+def _kept_alone(rng: np.random.Generator, sizes: tuple[int, ...]) -> Iterator[str]:
+    """Check persons with these numbers of rows: compare the table of all persons with a table of each person alone."""
     person = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     listed = np.ones(len(person), bool)
     registry = UnitRegistry()
@@ -80,14 +81,17 @@ def _mixed(rng: np.random.Generator, sizes: tuple[int, ...]) -> Iterator[str]:
         yield f"weights are {units.weight.dtype}, but sums are exact for whole numbers only"
         return
     for i, n in enumerate(sizes):
-        alone = UnitRegistry()
-        alone.count(np.zeros(n, int), np.ones(n, bool))
-        unit, _ = alone.read(np.zeros(n, int), np.ones(n, bool))
+        single = UnitRegistry()
+        single.count(np.zeros(n, int), np.ones(n, bool))
+        single_units, _ = single.read(np.zeros(n, int), np.ones(n, bool))
         of_person = person[units.places] == i
-        where, weight = np.flatnonzero(person == i), units.weight[of_person]
+        rows_of_person, weight = np.flatnonzero(person == i), units.weight[of_person]
         if len(weight) > MOST_ROWS or weight.sum() > UNIT_WEIGHT or (weight != UNIT_WEIGHT // len(weight)).any():
             yield f"a person with {n} rows has {len(weight)} rows of weight {set(weight.tolist())}"
-        if where[unit.places].tolist() != units.places[of_person].tolist() or (unit.weight != weight).any():
+        if (
+            rows_of_person[single_units.places].tolist() != units.places[of_person].tolist()
+            or (single_units.weight != weight).any()
+        ):
             yield f"which of {n} rows of a person are kept, or their weights, depends on other persons"
 
 
@@ -117,19 +121,19 @@ def _leaves() -> Iterator[str]:
 def _worst_labels(mechanism: str, n_classes: int, rate: float) -> float:
     """Return the largest total loss of two independent leaves if a person's weight is divided between them."""
     values = (0, 4, 512, 1_024, 3_000)
-    others = np.array(list(combinations_with_replacement(values, n_classes)))
-    others = np.unique(np.concatenate([others, others[:, ::-1]]), axis=0)
-    before = laws.log_pmf(mechanism, others, rate)
-    worst = {}  # the largest loss of a leaf, by the person's weight in this leaf
+    other_counts = np.array(list(combinations_with_replacement(values, n_classes)))
+    other_counts = np.unique(np.concatenate([other_counts, other_counts[:, ::-1]]), axis=0)
+    before = laws.log_pmf(mechanism, other_counts, rate)
+    worst_loss = {}  # the largest loss of a leaf, by the person's weight in this leaf
     for weight in (0, 4, 256, 512, 768, 1_020, 1_024):
         losses = [0.0]
         for first in {0, weight // 2, weight}:  # `first` is the weight in class 0; the rest is in the last class
-            more = others.copy()
-            more[:, 0] += first
-            more[:, -1] += weight - first
-            losses.append(float(np.abs(laws.log_pmf(mechanism, more, rate) - before).max()))
-        worst[weight] = max(losses)
-    return max(worst[a] + worst[b] for a in worst for b in worst if a + b <= UNIT_WEIGHT)
+            with_person = other_counts.copy()
+            with_person[:, 0] += first
+            with_person[:, -1] += weight - first
+            losses.append(float(np.abs(laws.log_pmf(mechanism, with_person, rate) - before).max()))
+        worst_loss[weight] = max(losses)
+    return max(worst_loss[a] + worst_loss[b] for a in worst_loss for b in worst_loss if a + b <= UNIT_WEIGHT)
 
 
 def _scales(rng: np.random.Generator, n_cases: int) -> Iterator[str]:
@@ -163,19 +167,19 @@ def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str
     y = one_of(rng.integers(0, n_classes, r), np.full(r, rng.integers(n_classes)), np.arange(r) % (n_classes - 1))
     share = one_of(rng.random(n_nodes) ** 4, np.bincount(node, weight, n_nodes) + 1e-9)
     total = np.floor(share / share.sum() * (n - 1) * most * one_of(0.01, 1)).astype(np.int64)
-    others = np.zeros((n_nodes, n_classes), np.int64)
+    other_persons = np.zeros((n_nodes, n_classes), np.int64)
     if one_of(False, True):  # in each node, all other persons have another class than this person's last row
         last = np.zeros(n_nodes, int)
         last[node] = y
-        others[np.arange(n_nodes), n_classes - 1 if y.max() < n_classes - 1 else (last + 1) % n_classes] = total
+        other_persons[np.arange(n_nodes), n_classes - 1 if y.max() < n_classes - 1 else (last + 1) % n_classes] = total
     else:
-        others = (rng.dirichlet(np.ones(n_classes), n_nodes) * total[:, None]).astype(np.int64)
+        other_persons = (rng.dirichlet(np.ones(n_classes), n_nodes) * total[:, None]).astype(np.int64)
     before, person = np.zeros((2, n_nodes, _N_TESTS, 2, n_classes), np.int64)
     for test in range(_N_TESTS):
         # In test 0, everybody is in the left child. In test 1, this person is in the right child, and all others are in
         # the left one. In test 2, everybody is in a random child.
-        left = others if test < 2 else np.floor(others * rng.random(others.shape)).astype(np.int64)
-        before[:, test, 0], before[:, test, 1] = left, others - left
+        left = other_persons if test < 2 else np.floor(other_persons * rng.random(other_persons.shape)).astype(np.int64)
+        before[:, test, 0], before[:, test, 1] = left, other_persons - left
         side = np.full(r, test) if test < 2 else rng.integers(0, 2, r)
         np.add.at(person[:, test], (node, side, y), weight)
     tests = public_candidates(_NUMBERS, 2)
@@ -185,9 +189,9 @@ def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str
     )
     declared = unit_sensitivity(criterion, n, level, n_classes, alpha=alpha, weight=most)
     where = f"{criterion}, α = {alpha}, {n:,} persons, {r} rows in {n_nodes} nodes ({way})"
-    moved = int(np.ptp(new - old, axis=1).sum())
-    if moved > declared:
-        yield f"{where}: a person moves scores by {moved}, declared are {declared}"
+    change = int(np.ptp(new - old, axis=1).sum())
+    if change > declared:
+        yield f"{where}: a person moves scores by {change}, declared are {declared}"
     nodes = nodes_of_unit(level)
     coarse = [coarsened(scores, declared, nodes) for scores in (old, new)]
     each = Fraction(1, 10)
@@ -205,8 +209,8 @@ def _gradients(rng: np.random.Generator, n_classes: int, kind: str) -> Iterator[
         scores[:], y[:] = scores[0], y[0]
     leaf = rng.integers(0, int(rng.choice([1, 4])), r)
     weight = np.full(r, UNIT_WEIGHT // r)
-    nothing = np.zeros((4, clip.n_scores), np.int64)
-    sums = next_sums(scores, np.zeros(r, np.int32), nothing, leaf, y, clip, weight).astype(float)
-    moved = float(np.sqrt((sums**2).sum()) if clip.is_l2 else np.abs(sums).sum())
-    if moved > float(clip.sensitivity) * (1 + _ROUNDING):
-        yield f"{n_classes} classes, {kind}: {r} rows of a person add {moved:.6g}, at most {float(clip.sensitivity):g}"
+    no_sums = np.zeros((4, clip.n_scores), np.int64)
+    sums = next_sums(scores, np.zeros(r, np.int32), no_sums, leaf, y, clip, weight).astype(float)
+    norm = float(np.sqrt((sums**2).sum()) if clip.is_l2 else np.abs(sums).sum())
+    if norm > float(clip.sensitivity) * (1 + _ROUNDING):
+        yield f"{n_classes} classes, {kind}: {r} rows of a person add {norm:.6g}, at most {float(clip.sensitivity):g}"

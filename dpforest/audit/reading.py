@@ -42,14 +42,14 @@ def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Ite
         labels = y.astype(object)
         for i in range(0, _KINDS, 3):
             labels[i] = _LABELS[rng.integers(len(_LABELS))]
-        odd = with_odd_cells(rng, (X, labels), _KINDS // 3, ODD)[0]
+        odd_cells = with_odd_cells(rng, (X, labels), _KINDS // 3, ODD)[0]
         for name in _NAMES:
-            yield from _compared(rng, name, domain, X if name == "typed frame" else odd, labels, most)
+            yield from _compared(rng, name, domain, X if name == "typed frame" else odd_cells, labels, most)
         for dtype in _TYPES:
-            yield from _of_a_type(rng, np.dtype(dtype))
+            yield from _numbers_of_type(rng, np.dtype(dtype))
 
 
-def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
+def _numbers_of_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
     """Check labels and cells of one numeric type. Some of the numbers are classes of the domain.
 
     The numbers include the smallest and the largest value of an integer type, and ±60,000 for a type of floats.
@@ -57,40 +57,43 @@ def _of_a_type(rng: np.random.Generator, dtype: np.dtype) -> Iterator[str]:
     low, high = (0, 1) if dtype.kind == "b" else (-60_000, 60_000)  # within the range of float16
     if dtype.kind in "iu":
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    near = [int(rng.integers(max(low, -120), min(high, 120), endpoint=True)) for _ in range(12)]
-    values = np.array([low, high, *near], object).astype(dtype)  # whole numbers, rounded to this type
+    small_numbers = [int(rng.integers(max(low, -120), min(high, 120), endpoint=True)) for _ in range(12)]
+    values = np.array([low, high, *small_numbers], object).astype(dtype)  # whole numbers, rounded to this type
     classes = tuple(dict.fromkeys(int(value) for value in (*values[2:6], low, high)))[:5]
     feature = Feature("x", "numeric", -150.0, 150.0, missing="category", source="documented", source_note="reading.py")
     domain = Domain((feature,), classes, "y", "documented", "reading.py")
     read = _readers(domain)["frame"]
     for i, n in enumerate([len(values), 2, 3, *rng.integers(1, 200, 5)]):
-        chosen = values if i == 0 else rng.choice(values, int(n))
-        together = read(chosen[:, None], chosen)
-        alone = [read(np.array([[value.item()]], object), np.array([value.item()], object)) for value in chosen]
-        cells, labels = (np.concatenate([one_row[part] for one_row in alone]) for part in (0, 1))
-        if (together[0] != cells).any() or (together[1] != labels).any():
-            yield f"a column of {dtype} with {np.unique(chosen).tolist()} is read differently from its cells alone"
+        numbers = values if i == 0 else rng.choice(values, int(n))
+        read_together = read(numbers[:, None], numbers)
+        read_alone = [read(np.array([[value.item()]], object), np.array([value.item()], object)) for value in numbers]
+        cells, labels = (np.concatenate([one_row[part] for one_row in read_alone]) for part in (0, 1))
+        if (read_together[0] != cells).any() or (read_together[1] != labels).any():
+            yield f"a column of {dtype} with {np.unique(numbers).tolist()} is read differently from its cells alone"
             return
 
 
 def _compared(
     rng: np.random.Generator, name: str, domain: Domain, X: pd.DataFrame, y: np.ndarray, most: int
 ) -> Iterator[str]:
+    """Compare the codes of rows in tables of up to `most` rows with the codes of each row alone, in one format."""
     read = _readers(domain)[name]
-    alone = [read(X.iloc[i : i + 1], y[i : i + 1]) for i in range(len(y))]
-    codes, classes = (np.concatenate([one_row[part] for one_row in alone]) for part in (0, 1))
+    read_alone = [read(X.iloc[i : i + 1], y[i : i + 1]) for i in range(len(y))]
+    codes, classes = (np.concatenate([one_row[part] for one_row in read_alone]) for part in (0, 1))
     sizes = [1, 2, 3, 4, 5, 7, 10, *(round(math.exp(rng.uniform(2, math.log(most)))) for _ in range(4))]
     for n in sizes if name != "list" else sizes[:8]:
         rows = rng.permutation(len(y))[:n] if n < len(y) else rng.integers(0, len(y), n)
-        together = read(X.iloc[rows].reset_index(drop=True), y[rows])
-        wrong = (together[0] != codes[rows]).any(axis=1) | (together[1] != classes[rows])
-        if wrong.any():
-            at = int(rows[np.argmax(wrong)])
-            yield f"{name} of {n:,} rows: {X.iloc[at].tolist()}, {y[at]!r} is read differently alone"
+        read_together = read(X.iloc[rows].reset_index(drop=True), y[rows])
+        is_different = (read_together[0] != codes[rows]).any(axis=1) | (read_together[1] != classes[rows])
+        if is_different.any():
+            row = int(rows[np.argmax(is_different)])
+            yield f"{name} of {n:,} rows: {X.iloc[row].tolist()}, {y[row]!r} is read differently alone"
             return
 
 
 def _readers(domain: Domain) -> dict[str, Callable[[pd.DataFrame, np.ndarray], Codes]]:
+    """Return, by format, a function that passes a table to the reader in this format, and returns the codes."""
+
     def rows_of(X: Any, y: Any) -> Codes:
         """Return codes and classes of all rows. An omitted row has codes 0 and class -1."""
         n = len(y)

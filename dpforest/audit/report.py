@@ -62,8 +62,8 @@ def save(content: dict[str, Any], folder: Path) -> None:
     """Write audit.json, and replace the table in PRIVACY.md, both in this folder."""
     (folder / "audit.json").write_text(json.dumps(_finite(content), indent=1, ensure_ascii=False) + "\n")
     page = folder / "PRIVACY.md"
-    before, rest = page.read_text().split(_BEGIN)
-    page.write_text(before + in_markdown(_finite(content)) + rest.split(_END)[1])
+    before, after = page.read_text().split(_BEGIN)
+    page.write_text(before + in_markdown(_finite(content)) + after.split(_END)[1])
 
 
 def _finite(value: Any) -> Any:
@@ -140,4 +140,4 @@ def _plain(node: Any) -> Any:
     if isinstance(node, ast.AST):
         fields = [(k, v) for k, v in ast.iter_fields(node) if v not in (None, []) and k not in ("kind", "type_params")]
         return [type(node).__name__, *((k, _plain(v)) for k, v in fields)]
-    return [_plain(one) for one in node] if isinstance(node, list) else repr(node)
+    return [_plain(child) for child in node] if isinstance(node, list) else repr(node)

@@ -98,7 +98,8 @@ def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) 
     pairs, delta = canaries(name, mode, neighbors, epsilon), DELTA if name == OURS[1] else 0
     computed, faults = 0.0, list[str]()
     for canary in pairs:
-        loss, messages = _inside(canary, neighbors, epsilon) if mode != "as_published" else (_known_loss(canary), [])
+        is_certified = mode != "as_published"
+        loss, messages = _computed_loss(canary, neighbors, epsilon) if is_certified else (_known_loss(canary), [])
         computed, faults = max(computed, loss), faults + messages
     how = "proved" if mode == "as_published" else "enumerated" if _is_enumerated(pairs[0]) else "replayed"
     bounds = [
@@ -167,7 +168,7 @@ def audit_all(
     return rows
 
 
-def _inside(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list[str]]:
+def _computed_loss(canary: Canary, neighbors: str, epsilon: float) -> tuple[float, list[str]]:
     """Return the largest loss that enumeration and replay compute for a canary, and the messages of replay.
 
     If the forest has Gaussian noise, its loss is converted from μ to the ε at `DELTA`.
@@ -222,16 +223,18 @@ def _random_pairs(canary: Canary, neighbors: str, n_pairs: int = 3, n_rows: int 
     If the unit of privacy is a person, the last persons of the tables have seven random rows each.
     """
     domain = _domain(canary)
-    n_features, n_classes, last = domain.n_features, domain.n_classes, 1 if domain.unit is None else 7
+    n_features, n_classes, n_last = domain.n_features, domain.n_classes, 1 if domain.unit is None else 7
     for seed in range(n_pairs):
         rng = np.random.default_rng(seed)
-        n = n_rows + 2 * last
+        n = n_rows + 2 * n_last
         X, y = rng.integers(0, 2, (n, n_features)).astype(float), rng.integers(0, n_classes, n)
-        persons = np.r_[rng.integers(0, n_rows // 2, n_rows), np.repeat([n_rows, n_rows + 1], last)]
-        named = pd.DataFrame(X, columns=list(domain.names)).assign(**{domain.unit or "": persons})
-        less = np.arange(n_rows if rows_changed(neighbors) == 1 else n_rows + last)
-        more = np.r_[:n_rows, n_rows + last : n]
-        yield tuple((X[rows] if domain.unit is None else named.iloc[rows], y[rows]) for rows in (less, more))
+        persons = np.r_[rng.integers(0, n_rows // 2, n_rows), np.repeat([n_rows, n_rows + 1], n_last)]
+        frame = pd.DataFrame(X, columns=list(domain.names)).assign(**{domain.unit or "": persons})
+        rows_before = np.arange(n_rows if rows_changed(neighbors) == 1 else n_rows + n_last)
+        rows_after = np.r_[:n_rows, n_rows + n_last : n]
+        yield tuple(
+            (X[rows] if domain.unit is None else frame.iloc[rows], y[rows]) for rows in (rows_before, rows_after)
+        )
 
 
 def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -> float:
@@ -255,10 +258,12 @@ def _enumerated(model: RandomStructureClassifier, domain: Domain, n_rows: int) -
 
 
 def _known_loss(canary: Canary) -> float:
+    """Return the ε in the certificate of a published mechanism."""
     certificate, _ = canary.estimator.preview(_domain(canary), len(canary.after[1]))
     return certificate.true_epsilon
 
 
 def _domain(canary: Canary) -> Domain:
+    """Return the public domain of a canary's forest."""
     assert canary.estimator.domain is not None, "only forests with a public domain are in the table"
     return canary.estimator.domain

@@ -29,23 +29,23 @@ def _widths() -> Iterator[tuple[str, int, int]]:
             for n_classes in (2, 3) if n_rows <= 33 else (2,):
                 tables = _tables(n_rows - 1, n_classes)
                 width = max(_width(tables, c, 1, criterion, UNIT) for c in range(n_classes))
-                what = f"{criterion}, {n_rows} rows of {n_classes} classes"
-                yield what, width, sensitivity(criterion, n_rows)
+                description = f"{criterion}, {n_rows} rows of {n_classes} classes"
+                yield description, width, sensitivity(criterion, n_rows)
     for n_rows in _ROWS:
         for weight in _WEIGHTS:
             tables = _weights((n_rows - 1) * weight)
             for alpha in _ALPHAS:
                 width = max(_width(tables, c, u, "m-alpha", alpha) for c in (0, 1) for u in {1, weight // 2, weight})
-                what = f"m-alpha, α = {alpha / UNIT:.3g}, {n_rows} rows of weight {weight / UNIT:.3g} at most"
-                yield what, width, sensitivity("m-alpha", n_rows, alpha=alpha, weight=weight)
+                description = f"m-alpha, α = {alpha / UNIT:.3g}, {n_rows} rows of weight {weight / UNIT:.3g} at most"
+                yield description, width, sensitivity("m-alpha", n_rows, alpha=alpha, weight=weight)
 
 
 def _width(tables: np.ndarray, label: int, weight: int, criterion: str, alpha: int) -> int:
     """Add a row to each of these children, and return the largest minus the smallest change of a score."""
-    more = tables.copy()
-    more[:, label] += weight
-    moved = _scores(more, criterion, alpha) - _scores(tables, criterion, alpha)
-    return int(moved.max()) - int(moved.min())
+    with_row = tables.copy()
+    with_row[:, label] += weight
+    changes = _scores(with_row, criterion, alpha) - _scores(tables, criterion, alpha)
+    return int(changes.max()) - int(changes.min())
 
 
 def _scores(children: np.ndarray, criterion: str, alpha: int) -> np.ndarray:
@@ -56,12 +56,12 @@ def _scores(children: np.ndarray, criterion: str, alpha: int) -> np.ndarray:
 
 def _tables(most: int, n_classes: int) -> np.ndarray:
     """Return all counts of rows by class with a total of at most `most`."""
-    every = np.indices((most + 1,) * n_classes).reshape(n_classes, -1).T
-    return every[every.sum(axis=1) <= most].astype(np.int64)
+    tables = np.indices((most + 1,) * n_classes).reshape(n_classes, -1).T
+    return tables[tables.sum(axis=1) <= most].astype(np.int64)
 
 
 def _weights(most: int, n_steps: int = 160) -> np.ndarray:
     """Return weights of two classes with a total of at most `most`: small ones, large ones, and a grid between them."""
     values = np.unique(np.r_[0:8, np.linspace(0, most, n_steps).astype(int), np.maximum(most - np.arange(8), 0)])
-    every = np.array(np.meshgrid(values, values)).reshape(2, -1).T
-    return every[every.sum(axis=1) <= most].astype(np.int64)
+    weights = np.array(np.meshgrid(values, values)).reshape(2, -1).T
+    return weights[weights.sum(axis=1) <= most].astype(np.int64)

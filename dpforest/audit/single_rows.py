@@ -4,8 +4,8 @@ This module does not use the sensitivity that a mechanism declares. It records t
 its accesses to private rows, and the noise of each answer. For each question, a search runs the compiled functions of
 the fit on single rows to find the largest change by one row. The total cost of these changes must not exceed the loss
 that the forest promises. For scales (noisy histograms of numeric attributes), the search tries every code of an
-attribute. For gradients, the search climbs from three kinds of rows: rows with some very high scores, rows whose scores
-are all 0, and rows whose scores have a small or large spread.
+attribute. For gradients, the search climbs from rows of three kinds: some scores of a row are very high, all its scores
+are 0, or its scores have a small or large spread.
 """
 
 from collections.abc import Iterator
@@ -59,10 +59,10 @@ def check_single_rows(*, whole: bool = True) -> Iterator[str]:
 
 
 def _rounds(n_classes: int, delta: float, neighbors: str, whole: bool) -> Iterator[str]:
-    lost, promised = worst_loss(n_classes, delta, neighbors, whole=whole)
-    if lost > promised * (1 + 1e-7):
-        what = f"booster, {n_classes} classes, δ = {delta:g}, {neighbors}"
-        yield f"{what}: the worst row loses {lost:.5g} on all questions together, more than {promised:.5g}"
+    loss, promise = worst_loss(n_classes, delta, neighbors, whole=whole)
+    if loss > promise * (1 + 1e-7):
+        description = f"booster, {n_classes} classes, δ = {delta:g}, {neighbors}"
+        yield f"{description}: the worst row loses {loss:.5g} on all questions together, more than {promise:.5g}"
 
 
 def worst_loss(n_classes: int, delta: float, neighbors: str, *, whole: bool = False) -> tuple[float, float]:
@@ -77,7 +77,7 @@ def worst_loss(n_classes: int, delta: float, neighbors: str, *, whole: bool = Fa
     )
     X, y = np.array([[0.5, 0.5, 0.0]] * 2), np.array([0, 1])
     losses = []
-    for question in _asked(lambda table: model.fit(*table), (X, y)):
+    for question in _noise_questions(lambda table: model.fit(*table), (X, y)):
         change = _change(question, n_classes, bool(delta), whole)
         losses.append(question.rate * change * (2 if neighbors == REPLACE_ONE else 1))
     if not delta:
@@ -95,7 +95,7 @@ def _change(question: Question, n_classes: int, is_l2: bool, whole: bool) -> flo
     return largest_gradient(n_classes, is_l2, steps=300 if whole else 60)
 
 
-def _asked(fit: Any, table: Any) -> list[Question]:
+def _noise_questions(fit: Any, table: Any) -> list[Question]:
     return [question for question in record(fit, table).questions if question.what == "noise"]
 
 
@@ -133,8 +133,8 @@ def largest_of_scale(n_classes: int, is_l2: bool, *, whole: bool = False) -> flo
         codes = np.zeros((len(_codes(domain.features[j].first_code, whole)), domain.n_features), np.uint16)
         codes[:, j] = _codes(domain.features[j].first_code, whole)
         cells = np.stack([scale_histograms(domain, codes[i : i + 1])[j] for i in range(len(codes))])
-        moved = nested(cells).reshape(len(cells), -1).astype(float)
-        total += float(((moved**2).sum(axis=1) if is_l2 else abs(moved).sum(axis=1)).max())
+        added = nested(cells).reshape(len(cells), -1).astype(float)
+        total += float(((added**2).sum(axis=1) if is_l2 else abs(added).sum(axis=1)).max())
     return total**0.5 if is_l2 else total
 
 
@@ -171,9 +171,9 @@ def _starts(rng: np.random.Generator, k: int) -> np.ndarray:
 def _sizes(scores: np.ndarray, y: np.ndarray, clip: ClipBound) -> np.ndarray:
     """Return for each row the L1 or L2 norm of its change of the gradient sums. Each row is in a separate leaf."""
     n = len(scores)
-    leaf, nothing = np.arange(n, dtype=np.int32), np.zeros_like(scores)
-    moved = next_sums(scores.copy(), np.zeros(n, np.int32), nothing, leaf, y, clip).astype(float)
-    return np.sqrt((moved**2).sum(axis=1)) if clip.is_l2 else abs(moved).sum(axis=1)
+    leaf, no_sums = np.arange(n, dtype=np.int32), np.zeros_like(scores)
+    gradient_sums = next_sums(scores.copy(), np.zeros(n, np.int32), no_sums, leaf, y, clip).astype(float)
+    return np.sqrt((gradient_sums**2).sum(axis=1)) if clip.is_l2 else abs(gradient_sums).sum(axis=1)
 
 
 # ---------------------------------------------------------------- split scores of nodes with many classes and rows
@@ -182,21 +182,21 @@ def _sizes(scores: np.ndarray, y: np.ndarray, clip: ClipBound) -> np.ndarray:
 def _splits(whole: bool) -> Iterator[str]:
     """Check that choosing a split costs at most the charge, in nodes with up to 50 classes and all sizes of tables."""
     for model, n_classes in _choosers():
-        lost, paid = _worst_choice(model, n_classes, 400 if whole else 100)
-        if lost > paid * (1 + _ROUNDING):
-            given = {
+        loss, charge = _worst_choice(model, n_classes, 400 if whole else 100)
+        if loss > charge * (1 + _ROUNDING):
+            settings = {
                 k: v for k, v in model.get_params().items() if k in ("criterion", "alpha", "n_bound", "size") and v
             }
-            what = f"{type(model).__name__}, {given}, {n_classes} classes"
-            yield f"{what}: at this rate a row costs {lost:.5g} in a choice, and {paid:.5g} is paid for it"
+            description = f"{type(model).__name__}, {settings}, {n_classes} classes"
+            yield f"{description}: at this rate a row costs {loss:.5g} in a choice, and {charge:.5g} is paid for it"
 
 
 def _choosers() -> Iterator[tuple[ForestClassifier, int]]:
     """Yield forests that choose splits, each with its number of classes. Some forests have an `n_bound` or a `size`."""
-    known: list[dict[str, Any]] = [{"n_bound": n} for n in (3, 40, 1_000, 65_537, 1_000_000)]
-    known += [{"size": 1}, {"size": 1_000}, {}]
-    for rows in known:
-        shared: dict[str, Any] = {"epsilon": 1.0, "max_depth": 1, "n_bins": 2, "scale_share": "public", **rows}
+    bounds: list[dict[str, Any]] = [{"n_bound": n} for n in (3, 40, 1_000, 65_537, 1_000_000)]
+    bounds += [{"size": 1}, {"size": 1_000}, {}]
+    for bound in bounds:
+        shared: dict[str, Any] = {"epsilon": 1.0, "max_depth": 1, "n_bins": 2, "scale_share": "public", **bound}
         for criterion in COUNTED:
             for k in (2, 10, 50):
                 yield FriedmanSchusterClassifier(domain=_domain(k), criterion=criterion, **shared), k
@@ -207,29 +207,29 @@ def _choosers() -> Iterator[tuple[ForestClassifier, int]]:
 def _worst_choice(model: Any, n_classes: int, tries: int) -> tuple[float, float]:
     """Return the largest cost of one row in the first choice of a split, and the amount that the ledger charges."""
     X, y = np.array([[0.1, 0.9, 0.0], [0.9, 0.1, 1.0]]), np.array([0, 1])
-    asked = record(lambda table: model.fit(*table), (X, y)).questions
-    choice = next(question for question in asked if question.what == "choice")
+    questions = record(lambda table: model.fit(*table), (X, y)).questions
+    choice = next(question for question in questions if question.what == "choice")
     assert choice.charge is not None and choice.charge.entry.each is not None
-    halved, weight = _halvings(choice), 1
+    n_halvings, weight = _halvings(choice), 1
     criterion, alpha = getattr(model, "criterion", "m-alpha"), UNIT
     if criterion == "m-alpha":  # in the first tree, all rows have the same weight
-        weight = int(next(question for question in asked if question.what == "noise").private.sum()) // len(y)
+        weight = int(next(question for question in questions if question.what == "noise").private.sum()) // len(y)
         alpha = UNIT if model.alpha == "schedule" else round(UNIT * model.alpha)  # α of the first level
     children = weight * _children(np.random.default_rng(0), (model.n_bound or MAX_BOUND) - 1, n_classes, tries)
-    before, width = _scores(children, criterion, alpha) >> halved, 0
+    before, width = _scores(children, criterion, alpha) >> n_halvings, 0
     for label in range(min(n_classes, 3)):
-        more = children.copy()
-        more[:, label] += weight
-        moved = (_scores(more, criterion, alpha) >> halved) - before
-        width = max(width, int(moved.max()) - int(moved.min()))
+        with_row = children.copy()
+        with_row[:, label] += weight
+        changes = (_scores(with_row, criterion, alpha) >> n_halvings) - before
+        width = max(width, int(changes.max()) - int(changes.min()))
     return choice.rate * width, float(choice.charge.entry.each.amount)
 
 
 def _halvings(choice: Question) -> int:
     """Return how many times the fit halved the declared scores to get the scores of the sampler."""
     assert choice.declared is not None
-    handed = choice.declared[1].astype(np.int64)
-    return max(bits for bits in range(64) if ((handed >> bits) == choice.private).all())
+    declared_scores = choice.declared[1].astype(np.int64)
+    return max(bits for bits in range(64) if ((declared_scores >> bits) == choice.private).all())
 
 
 def _children(rng: np.random.Generator, most: int, n_classes: int, tries: int) -> np.ndarray:

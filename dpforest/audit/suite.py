@@ -88,6 +88,6 @@ def fit_suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
 def _in_turn(replays: dict[str, Iterator[tuple[str, Replay]]]) -> Iterator[str]:
     """Yield the findings of the first replay of each series, then of the second replay of each series, and so on."""
     for turn in itertools.zip_longest(*replays.values(), fillvalue=("", None)):
-        for what, (where, outcome) in zip(replays, turn):
+        for series, (place, outcome) in zip(replays, turn):
             for finding in outcome.findings if outcome else ():
-                yield f"{what}{where and ', '}{where}: {finding}"
+                yield f"{series}{place and ', '}{place}: {finding}"

@@ -238,7 +238,7 @@ class Certificate:
             success_percent = _percent_up(curve.success())
             lines.append(
                 "If both tables are equally likely, whoever guesses which of them a release comes from is right with a "
-                f"probability of at most {right} %."
+                f"probability of at most {success_percent} %."
             )
         verb = "rests" if self.certified else "would rest, even without the reasons above,"
         lines.append(f"The promise {verb} on these conditions:")

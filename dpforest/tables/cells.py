@@ -21,7 +21,7 @@ from dpforest.tables.features import DomainError, Feature, plural, text
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 from dpforest.tables.reading_rules import Spellings, folded, number_with_sign, without_number_words
 
-# The pattern can match a text in only one way, so that a match against a million digits does not take hours.
+# Each text can match this pattern in only one way. Otherwise, a match against a million digits could take hours.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
 # Texts that Python and numpy write for a complex number with the imaginary part 0 (_REAL), or with a NaN
 # (_COMPLEX_NAN).
@@ -39,7 +39,7 @@ def number(cell: Any) -> float | None:
     (1.5, None, 1.0, -inf, 2.0, 2.0, None)
     """
     if isinstance(cell, (str, bytes)):
-        cell = _words(cell).strip()
+        cell = _decoded(cell).strip()
         if cell.endswith(("j", "j)")) and (parts := _REAL.fullmatch(cell)):
             cell = parts[1] or "0"
         return float(cell) if _NUMBER.fullmatch(cell) else _TRUTH.get(cell.lower())
@@ -63,14 +63,14 @@ def _real(cell: Any) -> Any:
     return cell.real if is_complex and cell.imag == 0 else cell
 
 
-def _words(cell: str | bytes) -> str:
+def _decoded(cell: str | bytes) -> str:
     """Decode bytes, and remove null characters at the end of a text, as numpy does in an array of texts."""
     return (cell if isinstance(cell, str) else cell.decode("utf-8", "replace")).rstrip("\0")
 
 
 def cell_text(cell: Any) -> str:
     """Return the text of a cell, whatever the type of its column is."""
-    return text(_words(cell) if isinstance(cell, (str, bytes)) else _real(cell))
+    return text(_decoded(cell) if isinstance(cell, (str, bytes)) else _real(cell))
 
 
 def key(cell: Any) -> str:
@@ -81,16 +81,16 @@ def key(cell: Any) -> str:
     """
     cell = _real(cell)
     # The float32 nearest to 0.1 means 0.1, which its text states, and not its longer value as a float64.
-    short = isinstance(cell, np.floating) and not isinstance(cell, float)
-    value = number(str(cell)) if short else number(cell)
+    is_short_float = isinstance(cell, np.floating) and not isinstance(cell, float)
+    value = number(str(cell)) if is_short_float else number(cell)
     return cell_text(cell) if value is None or math.isnan(value) else text(value)
 
 
 class Keys:
-    """Index of listed values, in which cells are found by their texts and otherwise by their keys.
+    """Index of listed values. It finds a cell by its text or, if no listed value has this text, by its key.
 
-    If several values have the same key, the key means the first of them. If there are spellings, a cell that is not a
-    listed text is also compared with the listed texts and the spellings, without the spaces around it.
+    If several values have the same key, the key means the first of them. If there are spellings, the spaces around a
+    cell that is not a listed text are removed, and the cell is compared with the listed texts and the spellings.
     """
 
     def __init__(self, listed: Iterable[Any], spellings: Spellings = ()) -> None:
@@ -122,15 +122,15 @@ def values_with_one_key(listed: Iterable[Any], spellings: Spellings = ()) -> tup
     or the key of an earlier spelling of this value. The words that numpy writes for missing cells in an array of texts
     count as a further value, "missing".
     """
-    seen = {word: "missing" for word in ("nan", "None", "NaT", "<NA>")}
-    spelled: dict[tuple[str, str], str] = {}
+    value_of_key = {word: "missing" for word in ("nan", "None", "NaT", "<NA>")}
+    further_spellings: dict[tuple[str, str], str] = {}
     for spelling, value in spellings:
         if key(spelling) != key(value):
-            spelled.setdefault((key(spelling), value), spelling)
-    for value in (*listed, *spelled.values()):
-        first = seen.setdefault("nan" if _COMPLEX_NAN.fullmatch(text(value)) else key(value), text(value))
-        if first != text(value):
-            return first, text(value)
+            further_spellings.setdefault((key(spelling), value), spelling)
+    for value in (*listed, *further_spellings.values()):
+        first_value = value_of_key.setdefault("nan" if _COMPLEX_NAN.fullmatch(text(value)) else key(value), text(value))
+        if first_value != text(value):
+            return first_value, text(value)
     return None
 
 
@@ -180,11 +180,11 @@ def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.n
 def numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
     """Return a column as floats, with missing cells as NaN.
 
-    A cell that is not a number raises a DomainError. But if `out_of_domain` is given, it counts the cell, and the cell
-    becomes missing.
+    A cell that is not a number raises a DomainError. If `out_of_domain` is given, there is no error: this object counts
+    the cell, and the cell becomes missing.
     """
-    read = _numbers(feature, column, out_of_domain)
-    return without_number_words(read, feature.missing_words)
+    values = _numbers(feature, column, out_of_domain)
+    return without_number_words(values, feature.missing_words)
 
 
 def _numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None) -> np.ndarray:
@@ -192,8 +192,8 @@ def _numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | No
         return _numbers_of_objects(feature, np.asarray(column), out_of_domain)
     series = pd.Series(column)
     dtype = series.dtype
-    strange = pd.api.types.is_complex_dtype(dtype) or series.dtype.kind in "mM"
-    if strange and out_of_domain is not None:  # one cell may have caused the type of this column
+    is_complex_or_time = pd.api.types.is_complex_dtype(dtype) or series.dtype.kind in "mM"
+    if is_complex_or_time and out_of_domain is not None:  # one cell may have caused the type of this column
         return _numbers_of_objects(feature, series.astype(object).to_numpy(), out_of_domain)
     if pd.api.types.is_complex_dtype(dtype):
         raise DomainError(f"{feature.name!r} holds complex numbers; give real ones.")
@@ -240,7 +240,7 @@ def _number_by_rules(cell: Any, words: frozenset[str], signs: Sequence[str]) -> 
     """Return NaN for a word that means "missing", the number of a text with a sign, and None for any other cell."""
     if not isinstance(cell, (str, bytes)):
         return None
-    trimmed = _words(cell).strip()
+    trimmed = _decoded(cell).strip()
     return math.nan if trimmed.casefold() in words else number_with_sign(trimmed, signs)
 
 
@@ -252,10 +252,11 @@ def is_missing(cells: np.ndarray) -> np.ndarray:
             return missing
     except Exception:  # an unknown object may raise any error, which must not affect the other cells
         pass
-    return np.array([_holds_nothing(cell) for cell in cells.tolist()], dtype=bool)
+    return np.array([_is_missing_cell(cell) for cell in cells.tolist()], dtype=bool)
 
 
-def _holds_nothing(cell: Any) -> bool:
+def _is_missing_cell(cell: Any) -> bool:
+    """Return whether one cell is missing. A cell that pandas cannot test counts as missing."""
     try:
         return pd.isna(cell) is True
     except Exception:
@@ -263,7 +264,7 @@ def _holds_nothing(cell: Any) -> bool:
 
 
 def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
-    """Return the code of each cell (-1 if missing) and the value of each code. Cells with one code have one text."""
+    """Return the code of each cell (-1 if missing) and the value of each code. Equal codes mean equal texts."""
     if column.dtype == object or getattr(column.dtype, "kind", "") in "USc":
         return _factorize_objects(np.asarray(column).astype(object, copy=False))
     series = pd.Series(column)
@@ -314,5 +315,5 @@ def places(
     """
     codes, values = factorize(column)
     keys = Keys(listed, spellings)
-    of_value = np.array([keys.find(value, otherwise) for value in values] + [-1], dtype=np.int64)
-    return of_value[codes], of_value[:-1], values
+    index_of_value = np.array([keys.find(value, otherwise) for value in values] + [-1], dtype=np.int64)
+    return index_of_value[codes], index_of_value[:-1], values

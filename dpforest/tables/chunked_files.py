@@ -29,9 +29,9 @@ def read_chunks(
 ) -> Iterable[tuple[pd.DataFrame, pd.Series]]:
     """Read the attributes and the label of a file in parts, for `fit_chunks`.
 
-    Each loop over the result reads the file again. The index of the parts numbers the rows of the whole file. The cells
-    of a CSV file equal those of ``read_csv(path).read_with(domain)``. The column types of a Parquet file must have been
-    chosen without looking at the rows. Texts of a Parquet file are read unchanged.
+    Each loop over the result reads the file again. The index of a part holds the numbers of its rows in the whole file.
+    The cells of a CSV file equal those of ``read_csv(path).read_with(domain)``. The column types of a Parquet file must
+    have been chosen without looking at the rows. Texts of a Parquet file are read unchanged.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _numbered(tables: Iterator[pd.DataFrame], domain: Domain) -> Iterator[tuple[
 
 
 def _parquet(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
-    """Return tables of a Parquet file, like `csv_parts` for a CSV file."""
+    """Return an iterator over tables of a Parquet file, like `csv_parts` for a CSV file."""
     try:
         file = pq.ParquetFile(path)
     except pa.ArrowInvalid as error:
@@ -135,7 +135,7 @@ def _typed_column(name: str, cells: pa.Array, feature: Feature | None = None) ->
     if feature is not None and feature.date is not None and pa.types.is_temporal(cells.type):
         cells = cells.cast(pa.string())
     is_text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
-    if not is_text and not any(known(cells.type) for known in _KNOWN):
+    if not is_text and not any(is_of_type(cells.type) for is_of_type in _SUPPORTED_TYPES):
         raise DomainError(f"{name!r} holds {cells.type}; turn it into numbers or texts, or leave it out.")
     if feature is not None and feature.kind == "numeric" and feature.date is None and not is_text:
         return cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -156,7 +156,7 @@ def _utf8(cells: pa.Array) -> pa.Array:
         return pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in raw], pa.string())
 
 
-_KNOWN: Final = (
+_SUPPORTED_TYPES: Final = (
     pa.types.is_integer,
     pa.types.is_floating,
     pa.types.is_boolean,

@@ -37,7 +37,7 @@ _FEW_ROWS: Final = 20  # a column with at most this many known cells is not call
 _LONG: Final = 25  # the texts of a column of free text have more than 25 characters on average
 _MANY_WORDS: Final = 50  # a column of free text has more than 50 different words
 _FEW_MISSING: Final = 0.1  # share of missing cells that a proposed label may have
-_SHOWN: Final = 5
+_MOST_LISTED: Final = 5
 _CENTURIES: Final = (1900, 2100)  # a number such as 20240131 is a date only if its year lies between these
 _TWO_DIGIT_YEAR: Final = re.compile(r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2}( .*)?", re.ASCII)
 # Common answers that people also write as an initial.
@@ -109,7 +109,7 @@ def propose_kind(cells: Iterable[Any], decimal: str | None = None) -> ColumnProp
     >>> propose_kind(["03/04/2024", "05/06/2024"]).reason
     'Dates, but DD/MM/YYYY and MM/DD/YYYY fit equally well; state which order day and month have.'
     """
-    counts, n_missing = _counted(cells)
+    counts, n_missing = _text_counts(cells)
     n_known = sum(counts.values())
     if not n_known:
         return ColumnProposal(EMPTY, "Every cell is missing.", n_missing, 0)
@@ -125,10 +125,11 @@ def propose_kind(cells: Iterable[Any], decimal: str | None = None) -> ColumnProp
 
 
 def likely_label(csv: CsvTable) -> str:
-    """Return the column that is proposed as the label of an upload.
+    """Return the name of the column that is proposed as the label of an upload.
 
-    This is the best of `label_candidates` if a few missing cells do not matter. If this column holds numbers with words
-    or signs ("<0,5") or free text, it is the last column of the table that holds categories.
+    The function ignores missing cells in columns with at most 10 % missing cells, and takes the best of
+    `label_candidates`. If this column holds free text, or numbers with words or signs ("<0,5"), the function takes the
+    last candidate of the table that holds neither. If all candidates hold such values, it takes the best one.
 
     Parameters
     ----------
@@ -152,45 +153,50 @@ def likely_label(csv: CsvTable) -> str:
     return candidates[0]
 
 
-def _counted(cells: Any) -> tuple[dict[str, int], int]:
+def _text_counts(cells: Any) -> tuple[dict[str, int], int]:
     """Return the number of cells with each trimmed text, most frequent first, and the number of missing cells."""
     if not isinstance(cells, pa.ChunkedArray | pa.Array):
         cells = pa.array([None if cell is None or cell != cell else cell_text(cell) for cell in cells], pa.string())
     trimmed = pc.utf8_trim_whitespace(cells)
-    counted = {entry["values"]: entry["counts"] for entry in pc.value_counts(trimmed).to_pylist()}
-    known = {cell: n for cell, n in counted.items() if cell is not None and cell not in MISSING_TEXTS}
-    known = dict(sorted(known.items(), key=lambda item: (-item[1], item[0])))
-    return known, len(cells) - sum(known.values())
+    count_of_text = {entry["values"]: entry["counts"] for entry in pc.value_counts(trimmed).to_pylist()}
+    known_counts = {cell: n for cell, n in count_of_text.items() if cell is not None and cell not in MISSING_TEXTS}
+    known_counts = dict(sorted(known_counts.items(), key=lambda item: (-item[1], item[0])))
+    return known_counts, len(cells) - sum(known_counts.values())
 
 
 def _constant(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | None:
+    """Return a proposal if no cell is missing and all cells have the same text; otherwise None."""
     if len(counts) > 1 or n_missing:
         return None
     return ColumnProposal(CONSTANT, f"Every cell is {next(iter(counts))[:40]!r}.", 0, 1)
 
 
 def _date(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:
-    few = list(counts)[:50]
-    likely = [name for name in DATE_FORMATS if sum(_states_date(cell, name) for cell in few) >= MOST / 2 * len(few)]
-    fits = {name: sum(n for cell, n in counts.items() if _states_date(cell, name)) for name in likely}
-    most = max(fits.values(), default=0)
-    if most < MOST * n_known:
+    """Return a proposal if most cells are dates of one format; otherwise None."""
+    sample = list(counts)[:50]
+    likely_formats = [
+        name for name in DATE_FORMATS if sum(_states_date(cell, name) for cell in sample) >= MOST / 2 * len(sample)
+    ]
+    n_fitting = {name: sum(n for cell, n in counts.items() if _states_date(cell, name)) for name in likely_formats}
+    most_fitting = max(n_fitting.values(), default=0)
+    if most_fitting < MOST * n_known:
         if sum(n for cell, n in counts.items() if _TWO_DIGIT_YEAR.fullmatch(cell)) < MOST * n_known:
             return None
         reason = "Dates with years of two digits, which are not read; write years with four digits in the file."
         return ColumnProposal(DATE, reason, n_missing, len(counts))
-    formats = tuple(name for name, n in fits.items() if n == most)
+    formats = tuple(name for name, n in n_fitting.items() if n == most_fitting)
     if len(formats) > 1:
         reason = f"Dates, but {' and '.join(formats)} fit equally well; state which order day and month have."
     else:
         reason = f"Dates in the format {formats[0]}."
-    others = [cell for cell in counts if date_of(key(cell), formats[0]) is None]
-    if others:
-        reason += f" Cells without such a date count as missing: {_some(others)}."
+    texts_without_date = [cell for cell in counts if date_of(key(cell), formats[0]) is None]
+    if texts_without_date:
+        reason += f" Cells without such a date count as missing: {_first_texts(texts_without_date)}."
     return ColumnProposal(DATE, reason, n_missing, len(counts), date_formats=formats)
 
 
 def _states_date(cell: str, date_format: str) -> bool:
+    """Return whether a cell is a date of this format. A number must have a year in `_CENTURIES`."""
     if not is_in_format(cell, date_format):
         return False
     return date_format != COMPACT or _CENTURIES[0] <= int(cell[:4]) < _CENTURIES[1]
@@ -208,29 +214,34 @@ def _code(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | None:
 
 
 def _number(counts: Mapping[str, int], n_known: int, n_missing: int, decimals: Sequence[str]) -> ColumnProposal | None:
+    """Return a proposal if the cells are numbers, with or without words; otherwise None."""
     texts = list(counts)
     signs = _signs_of(counts, n_known)
     plain = [without_sign(cell, signs) or cell for cell in texts]
     cells = pa.chunked_array([pa.array(plain, pa.string())])
-    read = {mark: numbers_one_by_one(cells, mark)[0].notna().tolist() for mark in decimals}
-    decimal = max(decimals, key=lambda mark: sum(n for n, ok in zip(counts.values(), read[mark], strict=True) if ok))
-    is_number = read[decimal]
-    used = tuple(
+    is_number_with = {mark: numbers_one_by_one(cells, mark)[0].notna().tolist() for mark in decimals}
+    decimal = max(
+        decimals, key=lambda mark: sum(n for n, ok in zip(counts.values(), is_number_with[mark], strict=True) if ok)
+    )
+    is_number = is_number_with[decimal]
+    used_signs = tuple(
         sign for sign in signs if any(ok and without_sign(c, (sign,)) for c, ok in zip(texts, is_number, strict=True))
     )
     numbers = sum(n for n, ok in zip(counts.values(), is_number, strict=True) if ok)
     words = [cell for cell, ok in zip(texts, is_number, strict=True) if not ok]
     if not _are_numbers(numbers, n_known, len(texts) - len(words), words):
         return None
-    signed = f" with {' and '.join(used)}" if used else ""
+    signed = f" with {' and '.join(used_signs)}" if used_signs else ""
     if all(word in MISSING_NUMBERS for word in words):
-        return ColumnProposal(NUMBER, f"Numbers{signed}.", n_missing, len(counts), decimal, signs=used)
+        return ColumnProposal(NUMBER, f"Numbers{signed}.", n_missing, len(counts), decimal, signs=used_signs)
     n_words = n_known - numbers
     reason = (
-        f"Numbers{signed} in {plural(numbers, 'cell')} of {n_known:,}, and words in {n_words:,}: {_some(words)}. List "
-        "the words that mean a missing cell."
+        f"Numbers{signed} in {plural(numbers, 'cell')} of {n_known:,}, and words in {n_words:,}: {_first_texts(words)}."
+        " List the words that mean a missing cell."
     )
-    return ColumnProposal(NUMBER_WITH_WORDS, reason, n_missing, len(counts), decimal, tuple(words[:MAX_WORDS]), used)
+    return ColumnProposal(
+        NUMBER_WITH_WORDS, reason, n_missing, len(counts), decimal, tuple(words[:MAX_WORDS]), used_signs
+    )
 
 
 def _are_numbers(n_numbers: int, n_known: int, n_different: int, words: Sequence[str]) -> bool:
@@ -238,7 +249,7 @@ def _are_numbers(n_numbers: int, n_known: int, n_different: int, words: Sequence
 
     Of the `n_known` cells that are not missing, `n_numbers` hold numbers, and these cells hold `n_different` different
     texts. All other cells hold the `words`. Usually, at least the share `MOST` of the cells must hold numbers. There is
-    an exception, because a laboratory may write "not measured" in many cells: in a column with many different numbers,
+    an exception, because a laboratory may write "not measured" in many cells. In a column with many different numbers,
     a few different words may fill up to half of the cells.
     """
     if n_numbers >= MOST * n_known:
@@ -249,16 +260,18 @@ def _are_numbers(n_numbers: int, n_known: int, n_different: int, words: Sequence
 def _signs_of(counts: Mapping[str, int], n_known: int) -> tuple[str, ...]:
     """Return the signs next to numbers.
 
-    Signs such as "<" count only if at least half of the cells have none. Of several units, only the most frequent one
+    Signs such as "<" count only if at least half of the cells lack them. Of several units, only the most frequent one
     counts, because 90 min and 2 h are not numbers on one scale.
     """
     n_with = {sign: sum(n for cell, n in counts.items() if _has_number(cell, sign)) for sign in SIGNS}
-    beyond = sum(n_with[sign] for sign in _BEYOND_A_LIMIT)
+    n_beyond_a_limit = sum(n_with[sign] for sign in _BEYOND_A_LIMIT)
     unit = max(UNITS, key=n_with.__getitem__)
     return tuple(
         sign
         for sign, n in n_with.items()
-        if n and (sign == unit or sign not in UNITS) and (sign not in _BEYOND_A_LIMIT or beyond <= n_known / 2)
+        if n
+        and (sign == unit or sign not in UNITS)
+        and (sign not in _BEYOND_A_LIMIT or n_beyond_a_limit <= n_known / 2)
     )
 
 
@@ -269,6 +282,7 @@ def _has_number(cell: str, sign: str) -> bool:
 
 
 def _text(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:
+    """Return a proposal if the cells are free text or identifiers; otherwise None."""
     if n_known <= _FEW_ROWS:
         return None
     n_distinct = len(counts)
@@ -286,33 +300,37 @@ def _text(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProp
 
 
 def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
+    """Return a proposal for categories, with spellings that seem to mean the same."""
     by_fold: dict[str, str] = {}
     spellings = []
     for cell in counts:  # the most frequent spelling comes first, and so it is the listed value
         listed = by_fold.setdefault(" ".join(cell.casefold().split()), cell)
         if listed != cell:
             spellings.append((cell, listed))
-    meant: dict[str, list[str]] = {}
+    words_of_initial: dict[str, list[str]] = {}
     for word, initial in _INITIALS.items():
         if word in by_fold:
-            meant.setdefault(initial, []).append(word)
-    for initial, words in meant.items():
+            words_of_initial.setdefault(initial, []).append(word)
+    for initial, words in words_of_initial.items():
         if len(words) == 1 and initial in by_fold:
-            same = initial, words[0]
+            word_and_initial = initial, words[0]
             listed = max((by_fold[words[0]], by_fold[initial]), key=lambda cell: counts[cell])  # the most frequent one
-            others = [cell for cell in counts if " ".join(cell.casefold().split()) in same and cell != listed]
-            spellings = [pair for pair in spellings if pair[0] not in (*others, listed)]
-            spellings += [(cell, listed) for cell in others]
+            other_spellings = [
+                cell for cell in counts if " ".join(cell.casefold().split()) in word_and_initial and cell != listed
+            ]
+            spellings = [pair for pair in spellings if pair[0] not in (*other_spellings, listed)]
+            spellings += [(cell, listed) for cell in other_spellings]
     texts = plural(len(counts), "different text")
     reason = f"{texts}."
     if len(counts) > MAX_CATEGORIES:
         reason = f"{texts}, more than {MAX_CATEGORIES:,}; group them or leave the column out."
     elif spellings:
-        shown = _some([f"{spelling} for {listed}" for spelling, listed in spellings])
-        reason += f" Some seem to mean the same: {shown}. State which spellings mean the same."
+        examples = _first_texts([f"{spelling} for {listed}" for spelling, listed in spellings])
+        reason += f" Some seem to mean the same: {examples}. State which spellings mean the same."
     return ColumnProposal(CATEGORY, reason, n_missing, len(counts), spellings=tuple(spellings))
 
 
-def _some(texts: Sequence[str]) -> str:
-    shown = ", ".join(repr(text[:40]) for text in texts[:_SHOWN])
-    return shown if len(texts) <= _SHOWN else f"{shown} and {len(texts) - _SHOWN:,} more"
+def _first_texts(texts: Sequence[str]) -> str:
+    """Return the first texts in quotes, and the number of further texts."""
+    first = ", ".join(repr(text[:40]) for text in texts[:_MOST_LISTED])
+    return first if len(texts) <= _MOST_LISTED else f"{first} and {len(texts) - _MOST_LISTED:,} more"

@@ -60,7 +60,7 @@ class CodebookEntry:
     missing_value : str or float, optional
         Value that replaces missing cells under the rule "value".
     sources : dict
-        Sources, by the parts `VALUES`, TYPE and MISSING of the attribute.
+        Stated source of each part of the attribute. The parts are `VALUES`, `TYPE` and `MISSING`.
     rules : dict, optional
         Reading rules, as parameters of `Feature`. A codebook in a CSV file has no reading rules. Then the field is
         None, and the reading rules of the domain stay.
@@ -105,13 +105,13 @@ def read_codebook(data: bytes) -> Codebook:
     >>> book.mistakes
     ("Line 2, column 'high': '12O' is not a number; write one such as 1.5.",)
     """
-    _, words = without_stated_delimiter(decode(data)[0])
-    mark, header, unread = _header(words)
+    _, content = without_stated_delimiter(decode(data)[0])
+    mark, header, unread = _header(content)
     entries: list[CodebookEntry] = []
     mistakes: list[str] = []
-    seen: dict[str, str] = {}
+    line_of_name: dict[str, str] = {}
     try:
-        for line, cells in list(records(words, mark))[1:]:
+        for line, cells in list(records(content, mark))[1:]:
             where = f"Line {line:,}"
             if not any(cell.strip() for cell in cells):
                 continue
@@ -121,14 +121,14 @@ def read_codebook(data: bytes) -> Codebook:
                     "contain the delimiter in quotes."
                 )
                 continue
-            row = {name: _unmarked(cell.strip(" ")) for name, cell in zip(header, cells, strict=True)}
-            entry, wrong = _entry(where, row, mark)
-            if entry.name in seen:
-                wrong.append(
-                    f"{where}, column 'name': {entry.name!r} stands in {seen[entry.name]} as well; remove one."
+            row = {name: _without_apostrophe(cell.strip(" ")) for name, cell in zip(header, cells, strict=True)}
+            entry, mistakes_of_line = _entry(where, row, mark)
+            if entry.name in line_of_name:
+                mistakes_of_line.append(
+                    f"{where}, column 'name': {entry.name!r} stands in {line_of_name[entry.name]} as well; remove one."
                 )
-            seen[entry.name] = where.lower()
-            mistakes += wrong
+            line_of_name[entry.name] = where.lower()
+            mistakes += mistakes_of_line
             entries.append(entry)
     except csv.Error as error:
         raise TableError(f"The codebook cannot be split into cells ({error}); check its quotes.") from None
@@ -137,9 +137,9 @@ def read_codebook(data: bytes) -> Codebook:
     return Codebook(tuple(entries), tuple(mistakes), tuple(unread))
 
 
-def _header(words: str) -> tuple[str, list[str], list[str]]:
+def _header(content: str) -> tuple[str, list[str], list[str]]:
     """Return the delimiter that yields the most known column names, all column names, and the unknown names."""
-    first = next((line for line in words.splitlines() if line.strip()), "")
+    first = next((line for line in content.splitlines() if line.strip()), "")
     splits = {mark: _names(first, mark) for mark in DELIMITERS}
     mark = max(DELIMITERS, key=lambda mark: len(set(splits[mark]) & set(COLUMNS)))
     header = splits[mark]
@@ -148,10 +148,10 @@ def _header(words: str) -> tuple[str, list[str], list[str]]:
             "This is no codebook: its first line has to name columns, among them 'name'; the others may be "
             f"{', '.join(repr(name) for name in COLUMNS[1:8])}."
         )
-    known = [name for name in header if name in COLUMNS]
-    if len(set(known)) < len(known):
-        twice = next(name for i, name in enumerate(known) if name in known[:i])
-        raise TableError(f"Line 1: two columns are called {twice!r}; rename one.")
+    known_names = [name for name in header if name in COLUMNS]
+    if len(set(known_names)) < len(known_names):
+        repeated = next(name for i, name in enumerate(known_names) if name in known_names[:i])
+        raise TableError(f"Line 1: two columns are called {repeated!r}; rename one.")
     return mark, header, [name for name in header if name not in COLUMNS]
 
 
@@ -162,31 +162,31 @@ def _names(line: str, mark: str) -> list[str]:
 
 def _entry(where: str, row: dict[str, str], mark: str) -> tuple[CodebookEntry, list[str]]:
     """Return the entry of a line, and a sentence about each of its mistakes."""
-    wrong: list[str] = []
+    mistakes: list[str] = []
     fields: dict[str, Any] = {}
-    for column, read in _READ.items():
+    for column, parse in _PARSERS.items():
         if cell := row.get(column, ""):
             try:
-                fields[column] = read(cell, mark)
+                fields[column] = parse(cell, mark)
             except ValueError as problem:
-                wrong.append(f"{where}, column {column!r}: {problem}")
+                mistakes.append(f"{where}, column {column!r}: {problem}")
     name = fields.get("name", "")
-    if not name and "name" not in "".join(wrong):
-        wrong.append(f"{where}, column 'name': it is empty; name the attribute.")
+    if not name and "name" not in "".join(mistakes):
+        mistakes.append(f"{where}, column 'name': it is empty; name the attribute.")
     kind = fields.get("kind")
     numbers = [column for column in ("low", "high", "whole") if row.get(column)]
     if numbers and kind != "numeric" and (kind == "categorical" or row.get("categories")):
-        wrong.append(f"{where}, column {numbers[0]!r}: categories have no such cell; empty it, or the categories.")
+        mistakes.append(f"{where}, column {numbers[0]!r}: categories have no such cell; empty it, or the categories.")
     if kind == "numeric" and row.get("categories"):
-        wrong.append(f"{where}, column 'categories': numbers have none; empty the cell, or write categorical.")
+        mistakes.append(f"{where}, column 'categories': numbers have none; empty the cell, or write categorical.")
     if {"low", "high"} <= set(fields) and not fields["low"] < fields["high"]:
-        wrong.append(f"{where}, column 'low': {row['low']!r} is not below {row['high']!r}, the highest number.")
+        mistakes.append(f"{where}, column 'low': {row['low']!r} is not below {row['high']!r}, the highest number.")
     missing, value = fields.get("missing", (None, None))
     try:
-        of_parts = _sources(row)
+        source_of_part = _sources(row)
     except ValueError as problem:
-        wrong.append(f"{where}, column 'source': {problem}")
-        of_parts = {}
+        mistakes.append(f"{where}, column 'source': {problem}")
+        source_of_part = {}
     return (
         CodebookEntry(
             where,
@@ -198,9 +198,9 @@ def _entry(where: str, row: dict[str, str], mark: str) -> tuple[CodebookEntry, l
             fields.get("categories", ()),
             missing,
             value,
-            of_parts,
+            source_of_part,
         ),
-        wrong,
+        mistakes,
     )
 
 
@@ -210,17 +210,17 @@ def _sources(row: dict[str, str]) -> dict[str, Source]:
     if note := _whole_text(row.get("source", "")):
         stated = dict.fromkeys((VALUES, TYPE, MISSING), _source(note))
     for part, column in ((TYPE, "source of type"), (MISSING, "source of missing")):
-        if words := _whole_text(row.get(column, "")):
-            stated[part] = _source(words)
+        if cell := _whole_text(row.get(column, "")):
+            stated[part] = _source(cell)
     return stated
 
 
-def _source(words: str) -> Source:
-    if len(words) > MAX_NOTE:
-        raise ValueError(f"it has {len(words):,} characters; {MAX_NOTE:,} are the most.")
-    if words.casefold() == NO_SOURCE or words.casefold().startswith(f"{NO_SOURCE}:"):
-        return "data", words[len(NO_SOURCE) :].removeprefix(":").strip(" ")
-    return "asserted", words
+def _source(note: str) -> Source:
+    if len(note) > MAX_NOTE:
+        raise ValueError(f"it has {len(note):,} characters; {MAX_NOTE:,} are the most.")
+    if note.casefold() == NO_SOURCE or note.casefold().startswith(f"{NO_SOURCE}:"):
+        return "data", note[len(NO_SOURCE) :].removeprefix(":").strip(" ")
+    return "asserted", note
 
 
 def _kind(cell: str, mark: str) -> str:
@@ -251,14 +251,15 @@ def _values(cell: str, mark: str) -> tuple[str, ...]:
     if not values:
         raise ValueError("it lists no values; separate them by ;.")
     if len(set(values)) < len(values):
-        twice, _ = Counter(values).most_common(1)[0]
-        raise ValueError(f"{twice!r} is listed twice; remove one.")
+        repeated, _ = Counter(values).most_common(1)[0]
+        raise ValueError(f"{repeated!r} is listed twice; remove one.")
     if len(values) > MAX_CATEGORIES:
         raise ValueError(f"it lists {len(values):,} values; {MAX_CATEGORIES:,} are the most.")
     return values
 
 
 def _rule(cell: str, mark: str) -> tuple[str, str | None]:
+    """Return the rule for missing cells and, for the rule "value", the value that replaces them."""
     if cell.startswith("as ") and len(values := parsed(cell[3:])) == 1:
         return "value", values[0]
     if cell.casefold() not in _RULES:
@@ -276,7 +277,7 @@ def _whole_text(cell: str, mark: str = "") -> str:
     return cell
 
 
-_READ: Final = {
+_PARSERS: Final = {
     "name": _whole_text,
     "kind": _kind,
     "low": _number,
@@ -287,7 +288,7 @@ _READ: Final = {
 }
 
 
-def _unmarked(cell: str) -> str:
+def _without_apostrophe(cell: str) -> str:
     """Remove the apostrophe that keeps a spreadsheet from reading a cell as a formula."""
     return cell[1:] if _NO_FORMULA.match(cell) else cell
 
@@ -308,17 +309,17 @@ def codebook(domain: Domain) -> pd.DataFrame:
     """
     rows = [_row(feature) for feature in domain.features]
     if domain.classes:
-        source = _words((domain.classes_source, domain.classes_note))
+        source = _source_text((domain.classes_source, domain.classes_note))
         rows.append(_cells(domain.label, "categorical", categories=written(map(text, domain.classes)), source=source))
     return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
 
 
 def _row(feature: Feature) -> list[str]:
-    of_values, of_type, of_missing = sources(feature).values()
-    fields: dict[str, str] = {"source": _words(of_values)}
-    for column, part in (("source of type", of_type), ("source of missing", of_missing)):
-        if part != of_values:
-            fields[column] = _words(part) or NO_SOURCE
+    values_source, type_source, missing_source = sources(feature).values()
+    fields: dict[str, str] = {"source": _source_text(values_source)}
+    for column, part_source in (("source of type", type_source), ("source of missing", missing_source)):
+        if part_source != values_source:
+            fields[column] = _source_text(part_source) or NO_SOURCE
     if feature.kind == "numeric":
         fields |= {"low": text(feature.low), "high": text(feature.high), "whole": "yes" if feature.integer else "no"}
     else:
@@ -330,10 +331,10 @@ def _row(feature: Feature) -> list[str]:
 
 def _cells(name: str, kind: str, **fields: str) -> list[str]:
     row = {"name": _one_cell(name), "kind": kind, **fields}
-    return [_marked(row.get(column, "")) for column in COLUMNS]
+    return [_with_apostrophe(row.get(column, "")) for column in COLUMNS]
 
 
-def _words(source: Source) -> str:
+def _source_text(source: Source) -> str:
     kind, note = source
     if kind == "data":
         return _one_cell(f"{NO_SOURCE}: {note}") if note else ""
@@ -341,11 +342,12 @@ def _words(source: Source) -> str:
 
 
 def _one_cell(value: str) -> str:
+    """Return a text unchanged, or as a JSON string if a reader of cells could change it."""
     if value and value == value.strip() and value.isprintable() and value[0] != '"':
         return value
     return json.dumps(value, ensure_ascii=not value.isprintable())
 
 
-def _marked(cell: str) -> str:
-    """Put an apostrophe before a cell from which `_unmarked` would remove one, so that reading restores the cell."""
+def _with_apostrophe(cell: str) -> str:
+    """Put an apostrophe before a cell from which `_without_apostrophe` would remove one when the cell is read."""
     return f"'{cell}" if _NO_FORMULA.match(cell) else cell

@@ -80,11 +80,11 @@ class Column:
 class ParsedColumn:
     """The cells of a column as numbers or texts, and the rules by which the cells were parsed."""
 
-    values: pd.Series
-    missing: tuple[str, ...]
-    decimal_comma: bool = False
-    grouped: bool = False
-    trimmed: bool = False
+    values: pd.Series  # int64, float64 or str
+    missing: tuple[str, ...]  # texts that count as missing and occur in the column
+    decimal_comma: bool = False  # whether commas are decimal marks
+    grouped: bool = False  # whether commas separate thousands
+    trimmed: bool = False  # whether there were spaces around cells
     has_points: bool = False  # whether the cells show that commas are not decimal marks
 
 
@@ -97,13 +97,13 @@ def read_cells(raw: pa.ChunkedArray, comma_decimals: bool) -> ParsedColumn:
     """
     trimmed = pc.utf8_trim_whitespace(raw)
     was_trimmed = not trimmed.equals(raw)
-    cells, missing = _without(trimmed, MISSING_TEXTS)
+    cells, missing = _with_nulls_for(trimmed, MISSING_TEXTS)
     as_numbers = _numbers(cells, comma_decimals)
     if as_numbers is None:
-        fewer, more = _without(cells, MISSING_NUMBERS)
-        if more and fewer.null_count < len(fewer):
-            as_numbers = _numbers(fewer, comma_decimals)
-            missing = missing + more if as_numbers else missing
+        known_cells, missing_words = _with_nulls_for(cells, MISSING_NUMBERS)
+        if missing_words and known_cells.null_count < len(known_cells):
+            as_numbers = _numbers(known_cells, comma_decimals)
+            missing = missing + missing_words if as_numbers else missing
     numbers, decimal_comma, grouped = as_numbers or (cells, False, False)
     has_points = as_numbers is not None and not decimal_comma and _any(trimmed, r"[.,]\d")
     return ParsedColumn(numbers.to_pandas(), missing, decimal_comma, grouped, was_trimmed, has_points)
@@ -122,8 +122,8 @@ def numbers_one_by_one(
     values = _floats(cells, decimal)
     if feature is not None and (feature.missing_words or feature.signs):
         return _numbers_by_rules(cells, decimal, feature)
-    strange = pc.and_(pc.is_null(values), pc.invert(pc.is_in(cells, value_set=_NO_NUMBERS)))
-    return values.to_pandas().astype(np.float64), cells.filter(strange).to_pylist()
+    is_unreadable = pc.and_(pc.is_null(values), pc.invert(pc.is_in(cells, value_set=_NO_NUMBERS)))
+    return values.to_pandas().astype(np.float64), cells.filter(is_unreadable).to_pylist()
 
 
 def _numbers_by_rules(cells: pa.ChunkedArray, decimal: str, feature: Feature) -> tuple[pd.Series, list[str]]:
@@ -136,10 +136,10 @@ def _numbers_by_rules(cells: pa.ChunkedArray, decimal: str, feature: Feature) ->
     is_word = np.array([cell.casefold() in words for cell in texts], dtype=bool)
     numbers[is_word] = np.nan
     is_missing = np.array([cell in MISSING_TEXTS + MISSING_NUMBERS for cell in texts], dtype=bool)
-    is_strange = np.isnan(numbers) & ~is_word & ~is_missing
+    is_unreadable = np.isnan(numbers) & ~is_word & ~is_missing
     place = encoded.indices.to_numpy(zero_copy_only=False)
-    strange = [texts[i] for i in place[is_strange[place]]]
-    return pd.Series(without_number_words(numbers, feature.missing_words)[place]), strange
+    unreadable = [texts[i] for i in place[is_unreadable[place]]]
+    return pd.Series(without_number_words(numbers, feature.missing_words)[place]), unreadable
 
 
 def dates_one_by_one(raw: pa.ChunkedArray, date_format: str) -> tuple[pd.Series, list[str]]:
@@ -149,47 +149,52 @@ def dates_one_by_one(raw: pa.ChunkedArray, date_format: str) -> tuple[pd.Series,
     """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     is_date = [date_of(key(cell), date_format) is not None for cell in cells.dictionary.to_pylist()]
-    kept = [cell if known else None for cell, known in zip(cells.dictionary.to_pylist(), is_date, strict=True)]
-    dates = pa.array(kept, pa.string()).take(cells.indices)
+    date_texts = [cell if known else None for cell, known in zip(cells.dictionary.to_pylist(), is_date, strict=True)]
+    dates = pa.array(date_texts, pa.string()).take(cells.indices)
     trimmed = cells.cast(pa.string())
-    strange = pc.and_(pc.is_null(dates), pc.invert(pc.is_in(trimmed, value_set=_NO_NUMBERS)))
-    return dates.to_pandas().astype("str"), trimmed.filter(strange).to_pylist()
+    is_unreadable = pc.and_(pc.is_null(dates), pc.invert(pc.is_in(trimmed, value_set=_NO_NUMBERS)))
+    return dates.to_pandas().astype("str"), trimmed.filter(is_unreadable).to_pylist()
 
 
 def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str, spellings: Spellings = ()) -> pd.Series:
-    """Replace each text cell by the listed text that equals it as a text or a number, or that its spelling means.
+    """Return a column of texts in which listed texts replace cells.
 
-    A cell that means no listed text stays unchanged, or becomes missing if it is empty or a text such as "NA"
+    A listed text replaces a cell that equals it as a text or as a number, and a cell that is a spelling of it. A cell
+    that means no listed text stays unchanged, or becomes missing if it is empty or a text such as "NA"
     (`MISSING_TEXTS`).
     """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     texts = cells.dictionary
-    known = dict(spellings) | {text.strip(): text for text in reversed(listed)} | {text: text for text in listed}
-    read = []
+    listed_text_of = (
+        dict(spellings) | {text.strip(): text for text in reversed(listed)} | {text: text for text in listed}
+    )
+    values = []
     for cell, number in zip(texts.to_pylist(), _floats(texts, decimal).to_pylist(), strict=True):
-        same = known.get(cell)
-        if same is None and number is not None and abs(number) < 10**15 and not _CODE.match(cell):
-            same = known.get(text_of(number))
-        read.append(same if same is not None else None if cell in MISSING_TEXTS else cell)
-    return pa.array(read, pa.string()).take(cells.indices).to_pandas().astype("str")
+        listed_text = listed_text_of.get(cell)
+        if listed_text is None and number is not None and abs(number) < 10**15 and not _CODE.match(cell):
+            listed_text = listed_text_of.get(text_of(number))
+        values.append(listed_text if listed_text is not None else None if cell in MISSING_TEXTS else cell)
+    return pa.array(values, pa.string()).take(cells.indices).to_pandas().astype("str")
 
 
 def _floats(cells: pa.ChunkedArray | pa.Array, decimal: str) -> pa.ChunkedArray | pa.Array:
     """Return trimmed cells as float64; null if a cell is not a finite number."""
-    pattern, between = _CELL_BY_CELL[decimal]
+    pattern, separators = _CELL_BY_CELL[decimal]
     cells = pc.if_else(pc.match_substring_regex(cells, pattern), cells, pa.scalar(None, cells.type))
-    cells = pc.replace_substring_regex(cells, between, "")
+    cells = pc.replace_substring_regex(cells, separators, "")
     values = pc.replace_substring(cells, ",", ".").cast(pa.float64())
     return pc.if_else(pc.is_finite(values), values, pa.scalar(None, pa.float64()))
 
 
-def _without(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.ChunkedArray, tuple[str, ...]]:
+def _with_nulls_for(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa.ChunkedArray, tuple[str, ...]]:
     """Return the cells with null in place of every cell that equals a token, and the tokens that occurred."""
     is_token = pc.is_in(cells, value_set=pa.array(tokens, cells.type))
     if not pc.any(is_token).as_py():
         return cells, ()
-    seen = pc.unique(cells.filter(is_token)).to_pylist()
-    return pc.if_else(is_token, pa.scalar(None, cells.type), cells), tuple(token for token in tokens if token in seen)
+    tokens_in_cells = pc.unique(cells.filter(is_token)).to_pylist()
+    return pc.if_else(is_token, pa.scalar(None, cells.type), cells), tuple(
+        token for token in tokens if token in tokens_in_cells
+    )
 
 
 def _numbers(cells: pa.ChunkedArray, comma_decimals: bool) -> tuple[pa.ChunkedArray, bool, bool] | None:
@@ -220,11 +225,11 @@ def _all(cells: pa.ChunkedArray, pattern: str) -> bool:
 def _cast(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Return cells as int64 or float64; None if some cells are not numbers, or are codes that would lose digits."""
     # A cast that fails is slow, so a few cells are checked first.
-    few = cells.slice(0, 50).drop_null() or cells.drop_null().slice(0, 50)
-    if not _all(few, _PLAIN_NUMBER):
+    sample = cells.slice(0, 50).drop_null() or cells.drop_null().slice(0, 50)
+    if not _all(sample, _PLAIN_NUMBER):
         return None
     try:
-        if _all(few, _WHOLE):
+        if _all(sample, _WHOLE):
             return _cast_whole(cells)
     except pa.ArrowInvalid:
         pass
@@ -237,8 +242,8 @@ def _cast(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 def _cast_whole(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
     whole = cells.cast(pa.int64())
-    ends = pc.min_max(whole).as_py()
-    return None if max(-ends["min"], ends["max"]) >= 10**15 or _any(cells, _LEADING_ZERO) else whole
+    extremes = pc.min_max(whole).as_py()
+    return None if max(-extremes["min"], extremes["max"]) >= 10**15 or _any(cells, _LEADING_ZERO) else whole
 
 
 def _any(cells: pa.ChunkedArray, pattern: str) -> bool:
@@ -246,37 +251,37 @@ def _any(cells: pa.ChunkedArray, pattern: str) -> bool:
 
 
 def suggest(name: str, values: pd.Series) -> Column:
-    """Suggest the kind of a column, with the reason."""
-    known = values.dropna()
-    n_missing, n_known = len(values) - len(known), len(known)
+    """Return the suggested kind of a column, with the reason."""
+    known_values = values.dropna()
+    n_missing, n_known = len(values) - len(known_values), len(known_values)
     if not n_known:
         return Column(name, "empty", "Every cell is missing; leave it out.", n_missing, 0)
-    n_distinct = int(known.nunique())
+    n_distinct = int(known_values.nunique())
 
-    def say(kind: str, reason: str) -> Column:
+    def column_of_kind(kind: str, reason: str) -> Column:
         return Column(name, kind, reason, n_missing, n_distinct)
 
     if n_distinct == 1 and not n_missing:
-        return say("constant", f"Every cell is {str(known.iloc[0])[:40]!r}; leave it out.")
-    numeric = known.dtype.kind in "if"
-    whole = numeric and is_whole(known)
-    if _is_date(known, numeric, whole):
-        return say("date", "Dates or times; leave it out, or replace it by a number such as a year.")
+        return column_of_kind("constant", f"Every cell is {str(known_values.iloc[0])[:40]!r}; leave it out.")
+    numeric = known_values.dtype.kind in "if"
+    whole = numeric and is_whole(known_values)
+    if _is_date(known_values, numeric, whole):
+        return column_of_kind("date", "Dates or times; leave it out, or replace it by a number such as a year.")
     looks_like_id = bool(_ID_NAME.search(name) or _ID_CAMEL.search(name))
     if not numeric:
         if n_known > 20 and (n_distinct > MANY_DISTINCT * n_known or (looks_like_id and n_distinct > n_known // 20)):
-            return say("id", f"{n_distinct:,} different texts in {n_known:,} rows; leave it out.")
+            return column_of_kind("id", f"{n_distinct:,} different texts in {n_known:,} rows; leave it out.")
         if n_distinct > MAX_CATEGORIES:
             limit = f"more than {MAX_CATEGORIES:,}"
-            return say("id", f"{n_distinct:,} different texts, {limit}; leave it out or group its values.")
-        return say("categorical", f"{n_distinct:,} different text{'s' * (n_distinct != 1)}.")
+            return column_of_kind("id", f"{n_distinct:,} different texts, {limit}; leave it out or group its values.")
+        return column_of_kind("categorical", f"{n_distinct:,} different text{'s' * (n_distinct != 1)}.")
     if whole and n_distinct == n_known:
-        counts_rows = n_known > 20 and known.max() - known.min() == n_known - 1
+        counts_rows = n_known > 20 and known_values.max() - known_values.min() == n_known - 1
         if looks_like_id or counts_rows:
-            return say("id", "A different whole number in every row, like a row number; leave it out.")
+            return column_of_kind("id", "A different whole number in every row, like a row number; leave it out.")
     if looks_like_id and whole and n_distinct > max(20, n_known // 20):
-        return say("id", "Named like an identifier; if people have several rows each, their ε adds up.")
-    return say("numeric", "Whole numbers." if whole else "Numbers.")
+        return column_of_kind("id", "Named like an identifier; if people have several rows each, their ε adds up.")
+    return column_of_kind("numeric", "Whole numbers." if whole else "Numbers.")
 
 
 def is_whole(values: pd.Series) -> bool:
@@ -285,12 +290,12 @@ def is_whole(values: pd.Series) -> bool:
     return x.dtype.kind == "i" or bool((x == np.floor(x)).all())
 
 
-def _is_date(known: pd.Series, numeric: bool, whole: bool) -> bool:
+def _is_date(known_values: pd.Series, numeric: bool, whole: bool) -> bool:
     patterns: tuple[str, ...] = DATES
     if numeric:
-        if not whole or not 1.9e7 <= known.min() <= known.max() < 2.1e7:
+        if not whole or not 1.9e7 <= known_values.min() <= known_values.max() < 2.1e7:
             return False
-        known, patterns = known.astype("int64").astype("str"), (_COMPACT_DATE,)
-    cells = pa.chunked_array([pa.array(known.unique(), pa.string())])
-    few = cells.slice(0, 20)
-    return any(_all(few, pattern) and _all(cells, pattern) for pattern in patterns)
+        known_values, patterns = known_values.astype("int64").astype("str"), (_COMPACT_DATE,)
+    cells = pa.chunked_array([pa.array(known_values.unique(), pa.string())])
+    sample = cells.slice(0, 20)
+    return any(_all(sample, pattern) and _all(cells, pattern) for pattern in patterns)

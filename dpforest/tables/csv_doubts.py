@@ -28,15 +28,15 @@ _CODE = re.compile(r"[+-]?0\d")  # codes such as 00123 are not numbers
 _BEGINS_LIKE_A_NUMBER: Final = rf"^([^\pL]{{0,3}}\d|{MONTH})"
 _GROUPED = re.compile(r"[+-]?(\d{1,3}([., '\u2019\u00a0\u202f]\d{3})+|\d+)([.,]\d+)?")
 _FEW_ROWS: Final = 10  # with fewer rows or values, there is no warning
-_FEW: Final = 50
+_SAMPLE_SIZE: Final = 50  # number of cells that are tested first, because they often make a test of all cells needless
 # In a cell of one to three digits (the first not 0), a mark and three digits, the mark may be a decimal mark or may
 # separate thousands. A whole number of at most three digits (_SHORT) does not show which.
-_THREE: Final = r"^[+-]?[1-9]\d{{0,2}}{mark}\d{{3}}$"
+_AMBIGUOUS: Final = r"^[+-]?[1-9]\d{{0,2}}{mark}\d{{3}}$"
 _SHORT: Final = r"^[+-]?\d{1,3}$"
 _DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # here the mark must be a decimal mark
 
 
-def doubts(raw: pa.Table, read: Mapping[str, ParsedColumn]) -> list[str]:
+def doubts(raw: pa.Table, parsed: Mapping[str, ParsedColumn]) -> list[str]:
     """Return a sentence with advice for each column that could also be read in another way.
 
     Only the curator (the data holder) may see these sentences, because they depend on the rows.
@@ -45,15 +45,15 @@ def doubts(raw: pa.Table, read: Mapping[str, ParsedColumn]) -> list[str]:
     ----------
     raw : Table
         The cells of the file as texts.
-    read : dict of ParsedColumn
+    parsed : dict of ParsedColumn
         The parsed columns, in the order of `raw`.
     """
-    columns = {name: pc.utf8_trim_whitespace(raw.column(j)) for j, name in enumerate(read)}
-    of_texts = {name: columns[name] for name, cells in read.items() if cells.values.dtype.kind not in "if"}
-    if units := _second_header(of_texts):
-        return [units, *_thousands(columns, read)]
-    sentences = [_text_doubt(name, texts) for name, texts in of_texts.items()]
-    return [sentence for sentence in sentences if sentence] + _thousands(columns, read)
+    columns = {name: pc.utf8_trim_whitespace(raw.column(j)) for j, name in enumerate(parsed)}
+    text_columns = {name: columns[name] for name, cells in parsed.items() if cells.values.dtype.kind not in "if"}
+    if units := _second_header(text_columns):
+        return [units, *_thousands(columns, parsed)]
+    sentences = [_text_doubt(name, texts) for name, texts in text_columns.items()]
+    return [sentence for sentence in sentences if sentence] + _thousands(columns, parsed)
 
 
 def _second_header(columns: Mapping[str, pa.ChunkedArray]) -> str:
@@ -66,8 +66,8 @@ def _second_header(columns: Mapping[str, pa.ChunkedArray]) -> str:
     if not names:
         return ""
     return (
-        f"The first row below the column names has no number in {some(names)}, and all other rows have one. If it is a "
-        "second line of names or units, remove it from the file; until then these columns are read as text."
+        f"The first row below the column names has no number in {quoted_names(names)}, and all other rows have one. If "
+        "it is a second line of names or units, remove it from the file; until then these columns are read as text."
     )
 
 
@@ -86,22 +86,22 @@ def _may_be_numbers_or_dates(known: pa.Array) -> bool:
     return bool(pc.mean(pc.match_substring_regex(known, _BEGINS_LIKE_A_NUMBER).cast("uint8")).as_py() >= MOST)
 
 
-def _signs_or_marks(name: str, known: Sequence[str]) -> str:
+def _signs_or_marks(name: str, cells: Sequence[str]) -> str:
     """Return a sentence if the distinct cells are numbers with signs, or with marks of several formats."""
-    signs = sorted({sign for cell in known if _is_number(cell) for sign in _SIGN.findall(cell)}, key=SIGNS.index)
-    if signs and sum(map(_is_number, known)) >= MOST * len(known):
-        what = "the sign" if len(signs) == 1 else "the signs"
+    signs = sorted({sign for cell in cells if _is_number(cell) for sign in _SIGN.findall(cell)}, key=SIGNS.index)
+    if signs and sum(map(_is_number, cells)) >= MOST * len(cells):
+        noun = "the sign" if len(signs) == 1 else "the signs"
         return (
-            f"{name!r} is read as text: its cells have {' and '.join(signs)} in them. To have numbers, list {what} in "
+            f"{name!r} is read as text: its cells have {' and '.join(signs)} in them. To have numbers, list {noun} in "
             f"the schema or remove {'it' if len(signs) == 1 else 'them'} from the file."
         )
-    kinds = [bool(_POINT.fullmatch(cell)) - bool(_COMMA.fullmatch(cell)) or _WHOLE.fullmatch(cell) for cell in known]
+    kinds = [bool(_POINT.fullmatch(cell)) - bool(_COMMA.fullmatch(cell)) or _WHOLE.fullmatch(cell) for cell in cells]
     if all(kinds) and 1 in kinds and -1 in kinds:
         return (
             f"{name!r} is read as text: some cells have a decimal point and some a decimal comma; write the same mark "
             "in all of them to have numbers."
         )
-    if len(known) >= _FEW_ROWS and all(map(_GROUPED.fullmatch, known)) and not any(map(_CODE.match, known)):
+    if len(cells) >= _FEW_ROWS and all(map(_GROUPED.fullmatch, cells)) and not any(map(_CODE.match, cells)):
         return (
             f"{name!r} is read as text: the marks in its numbers cannot be read together, or are unknown between "
             "thousands; write the numbers without marks between thousands."
@@ -109,37 +109,37 @@ def _signs_or_marks(name: str, known: Sequence[str]) -> str:
     return ""
 
 
-def _words(name: str, known: Sequence[str]) -> str:
+def _words(name: str, cells: Sequence[str]) -> str:
     """Return a sentence if most of the distinct cells are numbers and a few are words."""
-    words = [cell for cell in known if not _is_number(cell)]
-    if not words or len(known) - len(words) < max(MOST * len(known), _FEW_ROWS) or any(map(_CODE.match, known)):
+    words = [cell for cell in cells if not _is_number(cell)]
+    if not words or len(cells) - len(words) < max(MOST * len(cells), _FEW_ROWS) or any(map(_CODE.match, cells)):
         return ""
     return (
-        f"{name!r} is read as text, because some of its cells are no numbers: {some(words)}. To have numbers, list "
-        "these words in the schema as missing, or leave the cells empty in the file."
+        f"{name!r} is read as text, because some of its cells are no numbers: {quoted_names(words)}. To have numbers, "
+        "list these words in the schema as missing, or leave the cells empty in the file."
     )
 
 
-def _date_formats(name: str, known: Sequence[str]) -> str:
+def _date_formats(name: str, cells: Sequence[str]) -> str:
     """Return a sentence if all of the distinct cells are dates, but in several formats."""
-    formats = {next((i for i, pattern in enumerate(DATES) if re.match(pattern, cell)), -1) for cell in known}
+    formats = {next((i for i, pattern in enumerate(DATES) if re.match(pattern, cell)), -1) for cell in cells}
     if len(formats) < 2 or -1 in formats:
         return ""
     return f"{name!r} has dates in several formats; write them in one format, or leave the column out."
 
 
-def _spellings(name: str, known: Sequence[str]) -> str:
+def _spellings(name: str, cells: Sequence[str]) -> str:
     """Return a sentence if several of the distinct cells differ in capital letters or inner spaces only."""
     by_value: dict[str, list[str]] = {}
-    if len(known) <= MAX_CATEGORIES:
-        for cell in known:
+    if len(cells) <= MAX_CATEGORIES:
+        for cell in cells:
             by_value.setdefault(" ".join(cell.casefold().split()), []).append(cell)
-    twice = [spellings for spellings in by_value.values() if len(spellings) > 1]
-    if not twice:
+    repeated = [spellings for spellings in by_value.values() if len(spellings) > 1]
+    if not repeated:
         return ""
     return (
-        f"{name!r} spells a value in several ways, for example {some(twice[0])}, and each spelling counts as another "
-        "value until the schema lists them as spellings of one value."
+        f"{name!r} spells a value in several ways, for example {quoted_names(repeated[0])}, and each spelling counts "
+        "as another value until the schema lists them as spellings of one value."
     )
 
 
@@ -152,52 +152,51 @@ def _is_number(cell: str) -> bool:
     return bool(_NUMBER.fullmatch(_SIGN.sub("", cell, count=1).strip()))
 
 
-def _thousands(columns: Mapping[str, pa.ChunkedArray], read: Mapping[str, ParsedColumn]) -> list[str]:
+def _thousands(columns: Mapping[str, pa.ChunkedArray], parsed: Mapping[str, ParsedColumn]) -> list[str]:
     """Return sentences on columns in which three digits follow each mark, so that each mark is ambiguous.
 
     Such a mark may be a decimal mark or may separate thousands. There is no sentence on a column if one of its numbers,
     or an unambiguous number of another column, shows which. The examples in the messages are not cells of the file.
     """
-    numbers = [name for name, cells in read.items() if cells.values.dtype.kind in "if"]
+    numbers = [name for name, cells in parsed.items() if cells.values.dtype.kind in "if"]
     by_marks: dict[tuple[str, str], list[str]] = {}
     for name in numbers:
-        cells = read[name]
+        cells = parsed[name]
         mark = "," if cells.decimal_comma or cells.grouped else "."
         decimal = "." if cells.grouped else mark
-        if not (cells.grouped or cells.values.dtype.kind == "f") or not _may_be_either(columns[name], mark):
+        if not (cells.grouped or cells.values.dtype.kind == "f") or not _is_ambiguous(columns[name], mark):
             continue
-        if not any(_surely_decimal(columns[other], decimal) for other in numbers if other != name):
+        if not any(_has_decimal_mark(columns[other], decimal) for other in numbers if other != name):
             by_marks.setdefault((mark, decimal), []).append(name)
-    return [_MESSAGES[marks].format(some(names)) for marks, names in by_marks.items()]
+    return [_MESSAGES[marks].format(quoted_names(names)) for marks, names in by_marks.items()]
 
 
 _MESSAGES: Final = {  # keys: the mark in the cells, and the decimal mark with which the cells were read
     (",", "."): "In {} a cell such as 1,234 is read as 1234, with a comma between thousands. If 1.234 is meant, write "
     "decimal points in the file.",
-    (
-        ",",
-        ",",
-    ): "In {} a cell such as 1,234 is read as 1.234, with a decimal comma. If 1234 is meant, remove the "
+    (",", ","): "In {} a cell such as 1,234 is read as 1.234, with a decimal comma. If 1234 is meant, remove the "
     "commas between thousands from the file.",
-    (
-        ".",
-        ".",
-    ): "In {} a cell such as 1.234 is read as a decimal number, a little more than 1. If 1234 is meant, "
+    (".", "."): "In {} a cell such as 1.234 is read as a decimal number, a little more than 1. If 1234 is meant, "
     "remove the points between thousands from the file.",
 }
 
 
-def _may_be_either(texts: pa.ChunkedArray, mark: str) -> bool:
-    three = _THREE.format(mark=re.escape(mark))
-    either = f"{three}|{_SHORT}"
+def _is_ambiguous(texts: pa.ChunkedArray, mark: str) -> bool:
+    """Return whether all cells leave open what the mark is: a decimal mark, or a mark between thousands.
+
+    At least two different numbers must have the mark.
+    """
+    ambiguous = _AMBIGUOUS.format(mark=re.escape(mark))
+    ambiguous_or_short = f"{ambiguous}|{_SHORT}"
     missing = pc.is_in(texts, value_set=pa.array(MISSING_TEXTS + MISSING_NUMBERS, texts.type))
     known = texts.filter(pc.invert(missing))
-    if not _all(known.slice(0, _FEW), either) or not _all(known, either):
+    if not _all(known.slice(0, _SAMPLE_SIZE), ambiguous_or_short) or not _all(known, ambiguous_or_short):
         return False
-    return len(pc.unique(known.filter(pc.match_substring_regex(known, three)))) > 1
+    return len(pc.unique(known.filter(pc.match_substring_regex(known, ambiguous)))) > 1
 
 
-def _surely_decimal(texts: pa.ChunkedArray, mark: str) -> bool:
+def _has_decimal_mark(texts: pa.ChunkedArray, mark: str) -> bool:
+    """Return whether the mark in some cell can only be a decimal mark."""
     matches = pc.match_substring_regex(texts, _DECIMALS.format(mark=re.escape(mark)))
     return bool(pc.any(matches).as_py())
 
@@ -206,7 +205,7 @@ def _all(texts: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
 
 
-def some(names: Sequence[str], most: int = 4) -> str:
+def quoted_names(names: Sequence[str], most: int = 4) -> str:
     """Return the first `most` names, and the number of further names."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more columns"
+    first = ", ".join(repr(name) for name in names[:most])
+    return first if len(names) <= most else f"{first} and {len(names) - most:,} more columns"

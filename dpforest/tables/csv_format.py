@@ -64,8 +64,10 @@ class CsvFormat:
     def __str__(self) -> str:
         marks = "commas" if self.decimal == "," else "points"
         columns = self.point_columns
-        some = f" (points in {json.dumps(columns, ensure_ascii=False)})" if columns else ""
-        return f"the file is {self.encoding} text with {self.delimiter!r} between columns and decimal {marks}{some}"
+        exceptions = f" (points in {json.dumps(columns, ensure_ascii=False)})" if columns else ""
+        return (
+            f"the file is {self.encoding} text with {self.delimiter!r} between columns and decimal {marks}{exceptions}"
+        )
 
     def decimal_of(self, column: str) -> str:
         """Return the decimal mark of a column."""
@@ -112,7 +114,7 @@ def format_in_old_words(words: str) -> CsvFormat:
 def as_format(words: str) -> CsvFormat | str:
     """Return the format if the words are exactly the `str` of a format; otherwise return the words unchanged."""
     try:
-        written = format_in_old_words(words)
+        stated_format = format_in_old_words(words)
     except DomainError:
         return words
-    return written if str(written) == words else words
+    return stated_format if str(stated_format) == words else words

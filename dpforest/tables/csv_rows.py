@@ -34,12 +34,12 @@ from dpforest.tables.features import plural, text
 def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     """Read the columns of a domain, and its label if the file has it, from a CSV file.
 
-    The value of a cell depends on its text, the domain and the `CsvFormat` of ``domain.reading`` (by default UTF-8,
-    commas between columns and decimal points), never on another cell. Spaces around a cell are removed. A numeric cell
-    is a number with the stated decimal mark, with or without other marks between groups of three digits; anything else
-    is missing. A categorical cell or a label is compared with the listed texts, as a text and as a number ("1.0" is
-    read as "1"). If the cell equals no listed text, it is missing if it is empty or a text such as "NA", and otherwise
-    stays unchanged.
+    The value of a cell depends on its text, the domain and the `CsvFormat` of ``domain.reading``, never on another
+    cell. The default format is UTF-8 with commas between columns and decimal points. Spaces around a cell are removed.
+    A numeric cell is a number with the stated decimal mark, with or without other marks between groups of three digits;
+    anything else is missing. A categorical cell or a label is compared with the listed texts, as a text and as a number
+    ("1.0" is read as "1"). If the cell equals no listed text, it is missing if it is empty or a text such as "NA", and
+    otherwise stays unchanged.
 
     The reading rules of a `Feature` apply too. A word for missing cells is missing, and so is a cell that is no date in
     the declared format. A sign next to a number is ignored, and a spelling becomes the value that it means.
@@ -111,37 +111,37 @@ class UnreadCells:
         """Return one sentence for each attribute with unread cells, and one sentence about ragged rows."""
         messages = [
             f"{plural(len(cells), 'cell')} of {name!r} {'is no' if len(cells) == 1 else 'are no'} "
-            f"{what if len(cells) == 1 else what + 's'} and "
+            f"{noun if len(cells) == 1 else noun + 's'} and "
             f"{'counts' if len(cells) == 1 else 'count'} as missing; the first is {cells[0][:40]!r}."
-            for what, columns in (("number", self.cells), ("date", self.dates))
+            for noun, columns in (("number", self.cells), ("date", self.dates))
             for name, cells in columns.items()
             if cells
         ]
         if self.ragged:
             has, counts = ("has", "counts") if self.ragged == 1 else ("have", "count")
-            what = f"{has} too few or too many cells and {counts} as missing in every column"
-            messages.append(f"{plural(self.ragged, 'row')} {what}.")
+            predicate = f"{has} too few or too many cells and {counts} as missing in every column"
+            messages.append(f"{plural(self.ragged, 'row')} {predicate}.")
         return messages
 
 
 def read_records(data: bytes, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
     """Read the bytes of a file like `read_table`, and also return the cells that could not be read."""
-    written = domain.csv_format
-    _, words = csv_text.without_stated_delimiter(csv_text.decode_as(data, written.encoding))
-    if not words.strip():
+    csv_format = domain.csv_format
+    _, content = csv_text.without_stated_delimiter(csv_text.decode_as(data, csv_format.encoding))
+    if not content.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
-    names, _ = csv_text.header(words, written.delimiter)
-    wanted = _wanted(names, domain)
-    if '"' in words:
-        csv_text.check_quotes(io.StringIO(words, newline=""), written.delimiter)
-    encoded = words.encode()
-    records = Records(pa.BufferReader(encoded), written.delimiter, len(names), block_size=len(encoded) + 1)
-    places = [str(names.index(name)) for name in wanted]
+    names, _ = csv_text.header(content, csv_format.delimiter)
+    columns = _columns_to_read(names, domain)
+    if '"' in content:
+        csv_text.check_quotes(io.StringIO(content, newline=""), csv_format.delimiter)
+    encoded = content.encode()
+    records = Records(pa.BufferReader(encoded), csv_format.delimiter, len(names), block_size=len(encoded) + 1)
+    places = [str(names.index(name)) for name in columns]
     blocks = [block.select(places) for block in records]
-    cells = pa.concat_tables(blocks).rename_columns(wanted) if blocks else _nothing(wanted)
-    table, strange = typed_cells(cells, domain, written)
-    strange.ragged = records.n_ragged
-    return table, strange
+    cells = pa.concat_tables(blocks).rename_columns(columns) if blocks else _empty_table(columns)
+    table, unread = typed_cells(cells, domain, csv_format)
+    unread.ragged = records.n_ragged
+    return table, unread
 
 
 def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
@@ -156,10 +156,10 @@ def read_split(cells: pa.Table, domain: Domain) -> tuple[pd.DataFrame, UnreadCel
     domain : Domain
         Schema that selects the columns and states how their cells are read.
     """
-    return typed_cells(cells.select(_wanted(cells.column_names, domain)), domain, domain.csv_format)
+    return typed_cells(cells.select(_columns_to_read(cells.column_names, domain)), domain, domain.csv_format)
 
 
-def _wanted(names: Sequence[str], domain: Domain) -> list[str]:
+def _columns_to_read(names: Sequence[str], domain: Domain) -> list[str]:
     """Return the columns of a domain, and its label if the file has it."""
     absent = [name for name in domain.columns if name not in names]
     if absent:
@@ -170,7 +170,7 @@ def _wanted(names: Sequence[str], domain: Domain) -> list[str]:
     return [name for name in (*domain.columns, domain.label) if name in names]
 
 
-def _nothing(names: Sequence[str]) -> pa.Table:
+def _empty_table(names: Sequence[str]) -> pa.Table:
     return pa.table({name: pa.array([], pa.string()) for name in names})
 
 
@@ -185,29 +185,31 @@ class Records:
         Delimiter.
     n_columns : int
         Number of columns; their names in the blocks are "0", "1", ...
-    wanted : sequence of str, optional
+    columns : sequence of str, optional
         Columns to read; by default all.
     block_size : int
         Number of bytes that are split at a time.
     """
 
     def __init__(
-        self, file: Any, mark: str, n_columns: int, wanted: Sequence[str] | None = None, *, block_size: int
+        self, file: Any, mark: str, n_columns: int, columns: Sequence[str] | None = None, *, block_size: int
     ) -> None:
-        places = [str(j) for j in range(n_columns)]
-        used = places if wanted is None else list(wanted)
+        names = [str(j) for j in range(n_columns)]
+        included = names if columns is None else list(columns)
         self._ragged: list[int] = []  # record numbers of the ragged records; the header is record 1
         self._reader = pa_csv.open_csv(
             file,
             # pyarrow numbers the records only without threads. A block from pyarrow never ends inside a record.
-            read_options=pa_csv.ReadOptions(column_names=places, block_size=block_size, use_threads=False),
-            parse_options=pa_csv.ParseOptions(delimiter=mark, newlines_in_values=True, invalid_row_handler=self._note),
+            read_options=pa_csv.ReadOptions(column_names=names, block_size=block_size, use_threads=False),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=mark, newlines_in_values=True, invalid_row_handler=self._note_ragged_row
+            ),
             convert_options=pa_csv.ConvertOptions(
-                include_columns=used, column_types=dict.fromkeys(used, pa.string()), strings_can_be_null=False
+                include_columns=included, column_types=dict.fromkeys(included, pa.string()), strings_can_be_null=False
             ),
         )
 
-    def _note(self, row: Any) -> str:
+    def _note_ragged_row(self, row: Any) -> str:
         self._ragged.append(row.number)
         return "skip"
 
@@ -217,20 +219,20 @@ class Records:
         return len(self._ragged)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        number, filled = 2, 0  # number of the block's first record; number of ragged records inserted so far
+        number, n_inserted = 2, 0  # number of the block's first record; number of ragged records inserted so far
         header = 1
         with self._reader:
             for batch in self._reader:
                 block = pa.Table.from_batches([batch.slice(header)])
                 header -= min(header, len(batch))
-                here, n = [], len(block)
-                while filled < len(self._ragged) and self._ragged[filled] < number + n:
-                    here.append(self._ragged[filled] - number)
-                    filled, n = filled + 1, n + 1
+                ragged_places, n = [], len(block)
+                while n_inserted < len(self._ragged) and self._ragged[n_inserted] < number + n:
+                    ragged_places.append(self._ragged[n_inserted] - number)
+                    n_inserted, n = n_inserted + 1, n + 1
                 number += n
-                yield _with_nulls(block, np.array(here, np.int64))
-            if rest := len(self._ragged) - filled:
-                yield self._nulls(rest)
+                yield _with_nulls(block, np.array(ragged_places, np.int64))
+            if n_trailing := len(self._ragged) - n_inserted:
+                yield self._nulls(n_trailing)
 
     def _nulls(self, n: int) -> pa.Table:
         return pa.Table.from_arrays([pa.nulls(n, pa.string()) for _ in self._reader.schema], self._reader.schema.names)
@@ -240,33 +242,33 @@ def _with_nulls(block: pa.Table, places: np.ndarray) -> pa.Table:
     """Insert records of nulls, at the indices `places` of the returned table."""
     if not len(places):
         return block
-    null = np.zeros(len(block) + len(places), bool)
-    null[places] = True
-    rows = np.cumsum(~null) - 1
-    return block.take(pa.array(rows, mask=null))
+    is_null = np.zeros(len(block) + len(places), bool)
+    is_null[places] = True
+    rows = np.cumsum(~is_null) - 1
+    return block.take(pa.array(rows, mask=is_null))
 
 
-def typed_cells(raw: pa.Table, domain: Domain, written: CsvFormat) -> tuple[pd.DataFrame, UnreadCells]:
+def typed_cells(raw: pa.Table, domain: Domain, csv_format: CsvFormat) -> tuple[pd.DataFrame, UnreadCells]:
     """Return the columns like `read_table`, and the cells that should be numbers or dates but are not."""
     table: dict[str, pd.Series] = {}
-    strange = UnreadCells()
+    unread = UnreadCells()
     for feature in domain.features:
         name = feature.column
         if name in table:  # another attribute was read from the same column of dates
             continue
-        cells, decimal = pc.fill_null(raw.column(name), ""), written.decimal_of(name)
+        cells, decimal = pc.fill_null(raw.column(name), ""), csv_format.decimal_of(name)
         if feature.date is not None:
-            table[name], strange.dates[name] = dates_one_by_one(cells, feature.date.format)
+            table[name], unread.dates[name] = dates_one_by_one(cells, feature.date.format)
         elif feature.kind == "numeric":
-            table[name], strange.cells[name] = numbers_one_by_one(cells, decimal, feature)
+            table[name], unread.cells[name] = numbers_one_by_one(cells, decimal, feature)
         else:
             table[name] = texts_one_by_one(cells, feature.categories, decimal, feature.spellings)
     if domain.unit is not None:
         cells = pc.fill_null(raw.column(domain.unit), "")
-        table[domain.unit] = texts_one_by_one(cells, (), written.decimal_of(domain.unit))
+        table[domain.unit] = texts_one_by_one(cells, (), csv_format.decimal_of(domain.unit))
     if domain.label in raw.column_names:
         classes = [text(label) for label in domain.classes]
         cells = pc.fill_null(raw.column(domain.label), "")
-        decimal = written.decimal_of(domain.label)
+        decimal = csv_format.decimal_of(domain.label)
         table[domain.label] = texts_one_by_one(cells, classes, decimal, domain.class_spellings)
-    return pd.DataFrame(table), strange
+    return pd.DataFrame(table), unread

@@ -16,7 +16,7 @@ import pyarrow.csv as pa_csv
 from dpforest.limits import MAX_CLASSES, MIN_CLASSES, MIN_ROWS
 from dpforest.tables import csv_text
 from dpforest.tables.csv_columns import Column, is_whole, read_cells, suggest
-from dpforest.tables.csv_doubts import doubts, some
+from dpforest.tables.csv_doubts import doubts, quoted_names
 from dpforest.tables.csv_format import CsvFormat
 from dpforest.tables.csv_rows import UnreadCells, bytes_of, read_records, read_split
 from dpforest.tables.csv_text import DELIMITERS, TableError
@@ -81,11 +81,11 @@ class CsvTable:
 
     def read_and_unread(self, domain: Domain) -> tuple[pd.DataFrame, list[str]]:
         """Return the results of `read_with` and `unread`, from a single reading."""
-        table, strange = self._read(domain)
-        return table, strange.sentences()
+        table, unread = self._read(domain)
+        return table, unread.sentences()
 
     def _read(self, domain: Domain) -> tuple[pd.DataFrame, UnreadCells]:
-        """Decode and split the file again only if the domain states another encoding or delimiter."""
+        """Return the result of `read_records`. Split the file again only for another encoding or delimiter."""
         stated = domain.csv_format
         if (stated.encoding, stated.delimiter) == (self.reading.encoding, self.reading.delimiter):
             return read_split(self.cells, domain)
@@ -134,24 +134,24 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     ([1.5, 2.5], 'Semicolons between columns, UTF-8, 2 rows and 3 columns.')
     """
     data, file_name = bytes_of(source)
-    words, encoding = csv_text.decode(data)
-    if not words.strip():
+    content, encoding = csv_text.decode(data)
+    if not content.strip():
         raise TableError("The file is empty; choose one with a line of column names and rows below it.")
-    mark, words = csv_text.delimiter(words)
-    names, notes = csv_text.header(words, mark)
-    raw = _split(words, mark, len(names))
-    _refuse_second_header(raw, words, mark)
+    mark, content = csv_text.delimiter(content)
+    names, notes = csv_text.header(content, mark)
+    raw = _split(content, mark, len(names))
+    _refuse_second_header(raw, content, mark)
     if raw.num_rows < MIN_ROWS:
-        what = "no rows" if not raw.num_rows else "one row"
-        raise TableError(f"The file has {what} below its header; give at least {MIN_ROWS} rows.")
-    read = {column: read_cells(raw.column(j), mark == ";") for j, column in enumerate(names)}
-    table = pd.DataFrame({column: cells.values for column, cells in read.items()})
-    decimal_commas = [column for column, cells in read.items() if cells.decimal_comma]
+        amount = "no rows" if not raw.num_rows else "one row"
+        raise TableError(f"The file has {amount} below its header; give at least {MIN_ROWS} rows.")
+    parsed = {column: read_cells(raw.column(j), mark == ";") for j, column in enumerate(names)}
+    table = pd.DataFrame({column: cells.values for column, cells in parsed.items()})
+    decimal_commas = [column for column, cells in parsed.items() if cells.decimal_comma]
     columns = tuple(suggest(column, table[column]) for column in names)
     decimal = "," if decimal_commas else "."
-    points = tuple(column for column, cells in read.items() if cells.has_points) if decimal_commas else ()
-    written = CsvFormat(encoding.removesuffix(" with byte order mark"), mark, decimal, points)
-    first = (
+    points = tuple(column for column, cells in parsed.items() if cells.has_points) if decimal_commas else ()
+    csv_format = CsvFormat(encoding.removesuffix(" with byte order mark"), mark, decimal, points)
+    summary = (
         f"{DELIMITERS.get(mark, repr(mark)).capitalize()} between columns, {encoding}, "
         f"{len(table):,} rows and {len(names):,} columns."
     )
@@ -162,19 +162,26 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
         mark,
         encoding,
         decimal,
-        (first, *notes, *_breaks(words, len(table)), *_garbled(words), *_notes(read), *doubts(raw, read)),
+        (
+            summary,
+            *notes,
+            *_line_break_note(content, len(table)),
+            *_unreadable_note(content),
+            *_parsing_notes(parsed),
+            *doubts(raw, parsed),
+        ),
         columns,
-        written,
+        csv_format,
         data,
         raw.rename_columns(names),
     )
 
 
-def _split(words: str, mark: str, n_columns: int) -> pa.Table:
+def _split(content: str, mark: str, n_columns: int) -> pa.Table:
     """Return the rows below the header, each cell as text."""
-    if '"' in words:
-        csv_text.check_quotes(io.StringIO(words, newline=""), mark)
-    data = words.encode()
+    if '"' in content:
+        csv_text.check_quotes(io.StringIO(content, newline=""), mark)
+    data = content.encode()
     places = [str(j) for j in range(n_columns)]
     try:
         raw = pa_csv.read_csv(
@@ -188,52 +195,55 @@ def _split(words: str, mark: str, n_columns: int) -> pa.Table:
             ),
         )
     except pa.ArrowInvalid:
-        raise csv_text.explain(words, mark, n_columns) from None
+        raise csv_text.explain(content, mark, n_columns) from None
     return raw.slice(1)
 
 
-def _refuse_second_header(raw: pa.Table, words: str, mark: str) -> None:
+def _refuse_second_header(raw: pa.Table, content: str, mark: str) -> None:
     """Raise TableError if a row repeats the line of column names, as in a file that was joined from several files."""
-    _, names = next(csv_text.records(words, mark))
+    _, names = next(csv_text.records(content, mark))
     if all(name.strip() == "" or re.fullmatch(r"[\d.,]+", name.strip()) for name in names):
         return  # these are no names but values, and two rows may be equal
-    same = pc.equal(raw.column(0), names[0])
+    is_repeated = pc.equal(raw.column(0), names[0])
     for j in range(1, len(names)):
-        if not pc.any(same).as_py():
+        if not pc.any(is_repeated).as_py():
             return
-        same = pc.and_(same, pc.equal(raw.column(j), names[j]))
-    if pc.any(same).as_py():
-        row = pc.index(same, True).as_py() + 1
+        is_repeated = pc.and_(is_repeated, pc.equal(raw.column(j), names[j]))
+    if pc.any(is_repeated).as_py():
+        row = pc.index(is_repeated, True).as_py() + 1
         raise TableError(f"Row {row:,} below the column names repeats the column names; remove it from the file.")
 
 
-def _garbled(words: str) -> list[str]:
-    n = words.count("\ufffd")
+def _unreadable_note(content: str) -> list[str]:
+    """Return a sentence about characters that could not be decoded, if there are any."""
+    n = content.count("\ufffd")
     return [f"{plural(n, 'character')} that could not be read, shown as \ufffd."] if n else []
 
 
-def _breaks(words: str, n_rows: int) -> list[str]:
-    n = words.strip("\r\n").count("\n") - n_rows
+def _line_break_note(content: str, n_rows: int) -> list[str]:
+    """Return a sentence about line breaks that do not end a row, if there are any."""
+    n = content.strip("\r\n").count("\n") - n_rows
     return [f"{plural(n, 'line break')} inside quoted cells or before empty lines."] if n > 0 else []
 
 
-def _notes(read: dict[str, Any]) -> list[str]:
+def _parsing_notes(parsed: dict[str, Any]) -> list[str]:
+    """Return sentences about decimal commas, marks between thousands, spaces and missing cells."""
     notes = []
-    for what, attribute in (
+    for noun, attribute in (
         ("Decimal commas", "decimal_comma"),
         ("Commas between thousands", "grouped"),
         ("Spaces around cells removed", "trimmed"),
     ):
-        columns = [column for column, cells in read.items() if getattr(cells, attribute)]
+        columns = [column for column, cells in parsed.items() if getattr(cells, attribute)]
         if columns:
-            notes.append(f"{what} in {some(columns)}.")
-    tokens: dict[str, list[str]] = {}
-    for column, cells in read.items():
+            notes.append(f"{noun} in {quoted_names(columns)}.")
+    columns_of_token: dict[str, list[str]] = {}
+    for column, cells in parsed.items():
         for token in cells.missing:
-            tokens.setdefault(token, []).append(column)
-    for token, columns in tokens.items():
-        shown = f"{token!r} is" if token else "Empty cells are"
-        notes.append(f"{shown} read as missing in {some(columns)}.")
+            columns_of_token.setdefault(token, []).append(column)
+    for token, columns in columns_of_token.items():
+        subject = f"{token!r} is" if token else "Empty cells are"
+        notes.append(f"{subject} read as missing in {quoted_names(columns)}.")
     return notes
 
 
@@ -250,13 +260,13 @@ def label_candidates(csv: CsvTable) -> list[str]:
         if (column.use and MIN_CLASSES <= column.n_distinct <= MAX_CLASSES)
         and (column.kind == "categorical" or is_whole(csv.table[column.name].dropna()))
     ]
-    place = {column.name: j for j, column in enumerate(csv.columns)}
+    index = {column.name: j for j, column in enumerate(csv.columns)}
     last = len(csv.columns) - 1
 
     def rank(column: Column) -> tuple[bool, ...]:
-        j, n_known = place[column.name], csv.n_rows - column.n_missing
-        names_rows, telling = column.n_distinct == n_known, _LABEL_NAME.match(column.name)
-        return names_rows, column.n_missing > 0, not telling, j != last, j != 0
+        j, n_known = index[column.name], csv.n_rows - column.n_missing
+        identifies_rows, has_label_name = column.n_distinct == n_known, _LABEL_NAME.match(column.name)
+        return identifies_rows, column.n_missing > 0, not has_label_name, j != last, j != 0
 
     return [column.name for column in sorted(reversed(usable), key=rank)]
 
@@ -267,13 +277,15 @@ def passed_over(csv: CsvTable) -> list[str]:
     >>> passed_over(read_csv(b"size,price\\n" + b"".join(b"%d,%d\\n" % (i % 9, i * i) for i in range(60))))
     ["'price' has 60 different values, and a label has at most 50; put them into classes in the file to predict it."]
     """
-    offered = label_candidates(csv)
-    likely = [c for c in csv.columns if c.name not in offered and (c is csv.columns[-1] or _LABEL_NAME.match(c.name))]
+    candidates = label_candidates(csv)
+    refused = [
+        c for c in csv.columns if c.name not in candidates and (c is csv.columns[-1] or _LABEL_NAME.match(c.name))
+    ]
     sentences = []
-    for column in likely:
+    for column in refused:
         if column.kind in ("date", "empty", "constant"):
-            what = {"date": "dates or times", "empty": "no values", "constant": "one value only"}[column.kind]
-            sentences.append(f"{column.name!r} has {what}, so it cannot be the label.")
+            content = {"date": "dates or times", "empty": "no values", "constant": "one value only"}[column.kind]
+            sentences.append(f"{column.name!r} has {content}, so it cannot be the label.")
         elif column.n_distinct > MAX_CLASSES:
             sentences.append(
                 f"{column.name!r} has {column.n_distinct:,} different values, and a label has at most {MAX_CLASSES}; "
@@ -314,11 +326,11 @@ def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = N
     DomainError
         If an attribute cannot be used, for example because it has more than 1,000 categories.
     """
-    chosen = csv.column(label)
-    if not MIN_CLASSES <= chosen.n_distinct <= MAX_CLASSES:
-        amount = "only one class" if chosen.n_distinct == 1 else f"{chosen.n_distinct:,} different values"
+    label_column = csv.column(label)
+    if not MIN_CLASSES <= label_column.n_distinct <= MAX_CLASSES:
+        amount = "only one class" if label_column.n_distinct == 1 else f"{label_column.n_distinct:,} different values"
         raise TableError(f"The label {label!r} has {amount}; choose one with {MIN_CLASSES} to {MAX_CLASSES} classes.")
-    chosen_here = features is None
+    is_chosen_from_data = features is None
     if features is None:
         features = [column.name for column in csv.columns if column.use and column.name != label]
     else:
@@ -326,4 +338,6 @@ def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = N
     if not features:
         raise TableError("No attribute is left to predict from; choose at least one column besides the label.")
     domain = Domain.infer(csv.table[list(features)], csv.table[label], label)
-    return replace(domain, reading=csv.reading, reading_source="data", columns_source="data" if chosen_here else "")
+    return replace(
+        domain, reading=csv.reading, reading_source="data", columns_source="data" if is_chosen_from_data else ""
+    )

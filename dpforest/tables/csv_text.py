@@ -61,8 +61,8 @@ def decode(data: bytes) -> tuple[str, str]:
             return _decode(data, codec), name
     zeros = data.count(0)
     if zeros:
-        for first, name in ((1, "UTF-16-LE"), (0, "UTF-16-BE")):
-            if data[first::2].count(0) == zeros and zeros > len(data) // 4:
+        for offset, name in ((1, "UTF-16-LE"), (0, "UTF-16-BE")):
+            if data[offset::2].count(0) == zeros and zeros > len(data) // 4:
                 return _decode(data, name), name
     if zeros or len(data) - len(data.translate(None, _CONTROL)) > len(data) // 1000:
         raise TableError("This is not a text file; save the table as CSV and try again.")
@@ -77,9 +77,9 @@ def decode(data: bytes) -> tuple[str, str]:
 
 def refuse_other_files(data: bytes) -> None:
     """Raise TableError if the first bytes are those of a ZIP archive, a Parquet file, a PDF or a similar format."""
-    for start, what in _NOT_CSV.items():
+    for start, description in _NOT_CSV.items():
         if data.startswith(start):
-            raise TableError(f"This is {what}.")
+            raise TableError(f"This is {description}.")
 
 
 def decode_as(data: bytes, encoding: str) -> str:
@@ -177,9 +177,9 @@ def header(text: str, mark: str) -> tuple[list[str], list[str]]:
         places = ", ".join(str(place) for place in unnamed[:5]) + (" and others" if len(unnamed) > 5 else "")
         notes.append(f"No name above column {places}: called by {'its' if len(unnamed) == 1 else 'their'} place.")
     if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        hint = " (does the file lack a line of column names?)" if _is_number(twice) else ""
-        raise TableError(f"Two columns are called {twice!r}; rename one{hint}.")
+        repeated = next(name for i, name in enumerate(names) if name in names[:i])
+        hint = " (does the file lack a line of column names?)" if _is_number(repeated) else ""
+        raise TableError(f"Two columns are called {repeated!r}; rename one{hint}.")
     if any(_is_number(name) and not name.isdigit() for name in names):
         notes.append("The first line was read as column names although it looks like values.")
     return names, notes
@@ -210,14 +210,14 @@ def check_quotes(lines: Iterable[str], mark: str) -> None:
     still open.
     """
     end = "the end"
-    last, line, closed = 0, 0, False
+    previous_line, line, is_closed = 0, 0, False
     reader = csv.reader(chain(lines, ["\n", end]), delimiter=mark)
     try:
         for cells in reader:
-            last, line, closed = line, reader.line_num, cells == [end]
+            previous_line, line, is_closed = line, reader.line_num, cells == [end]
     except csv.Error as error:
         raise TableError(
             f"The row below line {line:,} cannot be split into cells ({error}); check its quotes."
         ) from None
-    if not closed:
-        raise TableError(f'A quote (") is opened after line {last:,} and never closed; close or remove it.')
+    if not is_closed:
+        raise TableError(f'A quote (") is opened after line {previous_line:,} and never closed; close or remove it.')

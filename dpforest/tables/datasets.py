@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-# A wheel holds the tables in the package; a checkout holds them beside the package.
+# A wheel holds the tables in the package; a checkout holds them next to the package.
 DATA = next(folder for folder in (_PACKAGE / "_app" / "data", _PACKAGE.parent / "data") if folder.exists())
 
 # Fletcher and Islam 2017, table 1: number of informative attributes, and number of attributes that are pure noise.
@@ -165,10 +165,10 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
         raise TableError(f'incomplete={incomplete!r} is not known; choose "category" or "drop".')
     if name in SYNTHETIC:
         return make_synthetic(name)
-    known = catalog(Path(folder))
-    if name not in known:
-        raise TableError(f"There is no data set {name!r}; choose one of {', '.join([*known, *SYNTHETIC])}.")
-    entry = known[name]
+    entries = catalog(Path(folder))
+    if name not in entries:
+        raise TableError(f"There is no data set {name!r}; choose one of {', '.join([*entries, *SYNTHETIC])}.")
+    entry = entries[name]
     domain = Domain.from_catalog(entry)
     texts = [feature.name for feature in domain.features if feature.kind == "categorical"]
     table = pd.read_csv(

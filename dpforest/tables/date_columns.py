@@ -43,8 +43,8 @@ class DateColumn:
 
     def values(self, part: DatePart) -> np.ndarray:
         """Return a part of each date as a whole number, float64 (n,); NaN without a date. A weekday is 0 on Monday."""
-        known = self.day > 0
-        day = np.where(known, self.day, _EPOCH)
+        is_known = self.day > 0
+        day = np.where(is_known, self.day, _EPOCH)
         days = (day - _EPOCH).astype("datetime64[D]")
         if part.part == DAYS:
             values = day - part.first_day
@@ -54,10 +54,13 @@ class DateColumn:
             values = days.astype("datetime64[M]").astype(np.int64) % 12 + 1
         else:
             values = (day - 1) % 7
-        return np.where(known, values, np.nan)
+        return np.where(is_known, values, np.nan)
 
     def note(self, feature: Feature, out_of_domain: OutOfDomainCells | None) -> int:
-        """Return the number of cells that are no dates. Count them in `out_of_domain`; if it is None, refuse them."""
+        """Count the cells that are no dates in `out_of_domain`, and return their number.
+
+        Raise DomainError if there are such cells and `out_of_domain` is None.
+        """
         if self.n_bad and out_of_domain is None:
             assert feature.date is not None
             raise DomainError(
@@ -82,8 +85,8 @@ def dates_of(column: Any, date_format: str) -> DateColumn:
     dates = [date_of(key(value).strip(), date_format) for value in values]
     ordinals = [NO_DATE if day is None else day.toordinal() for day in dates]
     days = np.array([*ordinals, MISSING_DAY], np.int64)[codes]
-    bad = np.flatnonzero(days == NO_DATE)
-    return DateColumn(days, cell_text(values[codes[bad[0]]]) if len(bad) else "")
+    bad_rows = np.flatnonzero(days == NO_DATE)
+    return DateColumn(days, cell_text(values[codes[bad_rows[0]]]) if len(bad_rows) else "")
 
 
 def _of_timestamps(column: np.ndarray) -> DateColumn:
@@ -92,21 +95,21 @@ def _of_timestamps(column: np.ndarray) -> DateColumn:
     day = days.astype(np.int64)
     is_known = (day >= 1 - _EPOCH) & (day <= date.max.toordinal() - _EPOCH)
     day = np.where(np.isnat(days), MISSING_DAY, np.where(is_known, np.where(is_known, day, 0) + _EPOCH, NO_DATE))
-    bad = np.flatnonzero(day == NO_DATE)
-    return DateColumn(day, str(column[bad[0]]) if len(bad) else "")
+    bad_rows = np.flatnonzero(day == NO_DATE)
+    return DateColumn(day, str(column[bad_rows[0]]) if len(bad_rows) else "")
 
 
 def date_places(feature: Feature, dates: DateColumn, otherwise: int) -> np.ndarray:
     """Return the index of the category of each cell; -1 without a date, `otherwise` if the category is not listed."""
     assert feature.date is not None
     values = dates.values(feature.date)
-    known = ~np.isnan(values)
-    out = np.full(len(values), -1, np.int64)
+    is_known = ~np.isnan(values)
+    places = np.full(len(values), -1, np.int64)
     keys = Keys(feature.categories)
-    distinct, index = np.unique(values[known].astype(np.int64), return_inverse=True)
+    distinct, index = np.unique(values[is_known].astype(np.int64), return_inverse=True)
     names = [WEEKDAYS[value] if feature.date.part == WEEKDAY else str(value) for value in distinct.tolist()]
-    out[known] = np.array([keys.find(name, otherwise) for name in names], np.int64)[index.reshape(-1)]
-    return out
+    places[is_known] = np.array([keys.find(name, otherwise) for name in names], np.int64)[index.reshape(-1)]
+    return places
 
 
 def date_attributes(

@@ -7,7 +7,7 @@ from typing import Final
 
 from dpforest.tables import column_kinds
 from dpforest.tables.column_kinds import propose_kind
-from dpforest.tables.csv_doubts import some
+from dpforest.tables.csv_doubts import quoted_names
 from dpforest.tables.csv_table import CsvTable
 
 _NUMBERS: Final = (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
@@ -43,7 +43,9 @@ def with_decimal_commas(csv: CsvTable) -> CsvTable:
         column.name for column in csv.columns if column.name in float_columns and _has_points(csv, column.name)
     )
     reading = replace(csv.reading, decimal=",", point_columns=point_columns)
-    return replace(csv, decimal=",", reading=reading, notes=(*csv.notes, f"Decimal commas in {some(comma_columns)}."))
+    return replace(
+        csv, decimal=",", reading=reading, notes=(*csv.notes, f"Decimal commas in {quoted_names(comma_columns)}.")
+    )
 
 
 def _has_points(csv: CsvTable, name: str) -> bool:

@@ -116,7 +116,7 @@ class Domain:
             )
         names = self.names
         if len(set(names)) < len(names):
-            raise DomainError(f"Two attributes are called {_first_twice(names)!r}; rename one.")
+            raise DomainError(f"Two attributes are called {_first_repeated(names)!r}; rename one.")
         if self.label in (*names, *self.source_columns):
             raise DomainError(f"{self.label!r} is the label, so it cannot be an attribute as well; leave it out.")
         if not isinstance(self.label, str) or not isinstance(self.reading, (str, CsvFormat)):
@@ -130,14 +130,14 @@ class Domain:
         check_source(self.classes_source, self.classes_note if self.classes else "-", "The label", "classes_source")
         for note in (self.classes_note, self.reading_note, self.columns_note):
             check_text(note, "where something is written")
-        for part, what in (("reading", "How the rows are written"), ("columns", "The choice of columns")):
+        for part, subject in (("reading", "How the rows are written"), ("columns", "The choice of columns")):
             source, note = getattr(self, f"{part}_source"), getattr(self, f"{part}_note")
             if source:
-                check_source(source, note, what, f"{part}_source")
+                check_source(source, note, subject, f"{part}_source")
         if self.classes:
             self._check_classes()
-        texts, what = tuple(map(text, self.classes)), repr(self.label) if self.label else "the label"
-        object.__setattr__(self, "class_spellings", checked_spellings(self.class_spellings, texts, what))
+        texts, subject = tuple(map(text, self.classes)), repr(self.label) if self.label else "the label"
+        object.__setattr__(self, "class_spellings", checked_spellings(self.class_spellings, texts, subject))
         for spelling, _ in self.class_spellings:
             check_text(spelling, "a spelling of a class")
         _ = self._grid  # computed now, so that a pickle is the same before and after a fit
@@ -179,15 +179,15 @@ class Domain:
             )
         texts = [text(label) for label in self.classes]
         if len(set(texts)) < len(texts):
-            raise DomainError(f"The class {_first_twice(texts)!r} is listed twice; remove one.")
+            raise DomainError(f"The class {_first_repeated(texts)!r} is listed twice; remove one.")
         for label in texts:
             check_text(label, "a class")
         if len(set(self.classes)) < len(self.classes):
             raise DomainError(f"Two classes of {', '.join(texts)} are the same to a program, as True and 1 are.")
 
     def __repr__(self) -> str:
-        what = f"{len(self.features)} attributes, {len(self.classes)} classes"
-        return f"<Domain: {what}{f' of {self.label!r}' if self.label else ''}>"
+        size = f"{len(self.features)} attributes, {len(self.classes)} classes"
+        return f"<Domain: {size}{f' of {self.label!r}' if self.label else ''}>"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -240,8 +240,8 @@ class Domain:
     def encode(self, X: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
         """Encode a table, or a block of its rows, as codes.
 
-        The code of a cell depends on this cell and on the domain, never on other cells or on the type of the column: 1,
-        1.0, "1" and "01" have the same code. So a row has the same codes alone and in any table.
+        The code of a cell depends on this cell and on the domain, never on other cells or on the type of the column.
+        For example, 1, 1.0, "1" and "01" have the same code. So a row has the same codes alone and in any table.
 
         Parameters
         ----------
@@ -315,18 +315,21 @@ class Domain:
         if self.classes:
             groups.setdefault((self.classes_source, self.classes_note), []).append("the classes")
         sentences = [
-            f"The domain{'s' * (len(names) > 1)} of {_some(names)} {'are' if len(names) > 1 else 'is'} "
+            f"The domain{'s' * (len(names) > 1)} of {_first_names(names)} {'are' if len(names) > 1 else 'is'} "
             f"{_origin(source, note)}."
             for (source, note), names in groups.items()
             if source != "data"
         ]
-        for part, what in (("type", "type"), ("missing", "rule for missing cells")):
+        for part, property_text in (("type", "type"), ("missing", "rule for missing cells")):
             groups = {}
             for feature in self.features:
                 origin = getattr(feature, f"{part}_source"), getattr(feature, f"{part}_note")
                 if origin[0] not in ("", "data"):
                     groups.setdefault(origin, []).append(repr(feature.name))
-            sentences += [f"The {what} of {_some(names)} is {_origin(*origin)}." for origin, names in groups.items()]
+            sentences += [
+                f"The {property_text} of {_first_names(names)} is {_origin(*origin)}."
+                for origin, names in groups.items()
+            ]
         if self.reading and self.reading_source not in ("", "data"):
             sentences.append(f"That {self.reading} is {_origin(self.reading_source, self.reading_note)}.")
         if self.columns_source not in ("", "data"):
@@ -335,13 +338,13 @@ class Domain:
         listed = {repr(f.name): (f.categories, f.spellings) for f in self.features}
         listed["the label"] = self.classes, self.class_spellings
         for name, (values, spellings) in listed.items():
-            if two := values_with_one_key(values, spellings):
+            if same_key := values_with_one_key(values, spellings):
                 sentences.append(
-                    f"The values of {name} were handed over as texts: {two[0]!r} and {two[1]!r} may otherwise be the "
-                    "same."
+                    f"The values of {name} were handed over as texts: {same_key[0]!r} and {same_key[1]!r} may "
+                    "otherwise be the same."
                 )
-        of_unit = () if self.unit is None else (unit_sentence(self.unit),)
-        return [*sentences, READ_BY_RULE, HANDED_OVER, *of_unit]
+        unit_sentences = () if self.unit is None else (unit_sentence(self.unit),)
+        return [*sentences, READ_BY_RULE, HANDED_OVER, *unit_sentences]
 
     def _reading_sentences(self) -> list[str]:
         """Return a sentence for each reading rule of an attribute or of the label."""
@@ -360,9 +363,9 @@ class Domain:
                 dates.setdefault((feature.column, feature.date.format), []).append(part)
         if self.class_spellings:
             rules.setdefault(spellings_sentence(self.class_spellings), []).append("the label")
-        return [f"In {_some(names)}, {end}." for end, names in rules.items()] + [
+        return [f"In {_first_names(names)}, {end}." for end, names in rules.items()] + [
             f"The column {column!r} has dates in the format {form} or as 2024-01-31, with or without a time, which is "
-            f"ignored: {_some(parts)}. A cell that is no such date counts as missing."
+            f"ignored: {_first_names(parts)}. A cell that is no such date counts as missing."
             for (column, form), parts in dates.items()
         ]
 
@@ -484,14 +487,16 @@ def _plain(label: Any) -> Any:
     raise DomainError(f"The class {label!r} is neither a text nor a finite number; choose another label.")
 
 
-def _first_twice(names: Sequence[str]) -> str:
+def _first_repeated(names: Sequence[str]) -> str:
+    """Return the first name that occurs a second time."""
     seen: set[str] = set()
     return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
 
 
-def _some(names: Sequence[str], most: int = 6) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+def _first_names(names: Sequence[str], most: int = 6) -> str:
+    """Return the first names, and the number of further names."""
+    first = ", ".join(names[:most])
+    return first if len(names) <= most else f"{first} and {len(names) - most:,} more"
 
 
 def _origin(source: str, note: str) -> str:

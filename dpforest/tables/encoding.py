@@ -1,9 +1,9 @@
 """Encode a table by its public domain: each cell becomes an unsigned 16-bit integer.
 
-The code of a cell depends on this cell and on the domain, never on another cell, because adding or removing a row must
-not change the codes of other rows. So no function of this module lets numpy or pandas choose a common type for several
-cells. If the caller's array already has a common type, the module `cells` recovers the meaning of each cell as far as
-the array preserves it (docs/PRIVACY.md).
+The code of a cell depends on this cell and on the domain, never on another cell. Otherwise, adding or removing a row
+could change the codes of other rows. So no function of this module lets numpy or pandas choose a common type for
+several cells. If the caller's array already has a common type, the module `cells` recovers the meaning of each cell as
+far as the array preserves it (docs/PRIVACY.md).
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ _EXACT = 1 << 53  # whole numbers up to this number are exact as floats
 
 
 class Grid(NamedTuple):
-    """Arrays about the features of a domain, for the kernel, which uses only the entries of numeric features."""
+    """Arrays with an entry for each feature of a domain. The kernel uses only the entries of numeric features."""
 
     scale: np.ndarray  # (m, 8): one `Scale` per row
     span: np.ndarray  # number of codes for cells that are not missing
-    first: np.ndarray
-    missing_code: np.ndarray
+    first: np.ndarray  # first code of a cell that is not missing
+    missing_code: np.ndarray  # code of a missing cell, or REFUSED
 
 
 def grid(features: Sequence[Feature]) -> Grid:
     """Return the arrays of `Grid` for the features of a domain."""
     m = len(features)
-    made = Grid(np.ones((m, len(Scale._fields))), np.ones(m), np.zeros(m, np.int64), np.zeros(m, np.int64))
+    arrays = Grid(np.ones((m, len(Scale._fields))), np.ones(m), np.zeros(m, np.int64), np.zeros(m, np.int64))
     for j, feature in enumerate(features):
         if feature.kind == "numeric":
-            made.scale[j] = feature.scale_numbers
-            made.first[j], made.span[j] = feature.first_code, N_CODES - feature.first_code
+            arrays.scale[j] = feature.scale_numbers
+            arrays.first[j], arrays.span[j] = feature.first_code, N_CODES - feature.first_code
             if feature.missing != "category":
-                made.missing_code[j] = REFUSED if feature.missing == "refuse" else feature.code(feature.missing_value)
-    return made
+                arrays.missing_code[j] = REFUSED if feature.missing == "refuse" else feature.code(feature.missing_value)
+    return arrays
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -91,8 +91,8 @@ def encode(
 ) -> np.ndarray:
     """Return the codes of a table, uint16 (n, m) in C order; see `Domain.encode`.
 
-    A cell outside of the domain raises a DomainError. But if `out_of_domain` is given, it counts this cell, and the
-    public rule of a fit reads the cell.
+    A cell outside of the domain raises a DomainError. If `out_of_domain` is given, there is no error: this object
+    counts the cell, and the public rule of a fit reads the cell.
     """
     if isinstance(X, pd.DataFrame):
         columns = positions(features, X)
@@ -113,9 +113,9 @@ def encode(
             _encode_dates(features, grid, dates[columns[j]], j, out, out_of_domain)
         elif feature.kind == "numeric":
             column_cells = None if out_of_domain is None else OutOfDomainCells()
-            read = numbers(feature, column, column_cells)
+            values = numbers(feature, column, column_cells)
             _encode_block(
-                features, grid, read[:, None], j, out, out_of_domain, _no_number(feature, column_cells, out_of_domain)
+                features, grid, values[:, None], j, out, out_of_domain, _no_number(feature, column_cells, out_of_domain)
             )
         else:
             out[:, j] = _category_codes(feature, column, out_of_domain)
@@ -183,6 +183,7 @@ def _no_number(feature: Feature, column_cells: OutOfDomainCells | None, out_of_d
 
 
 def _refused(feature: Feature, n: int) -> str:
+    """Return the message about missing cells that the domain refuses."""
     return (
         f"{feature.name!r} has {plural(n, 'missing cell')}, but its domain says that none are missing; "
         'set missing="category" or a public missing_value.'
@@ -191,20 +192,20 @@ def _refused(feature: Feature, n: int) -> str:
 
 def positions(features: Sequence[Feature], table: pd.DataFrame) -> list[int]:
     """Return the position of each feature's column in a table, which may have further columns."""
-    where: dict[str, int] = {}
-    twice = set()
+    position_of: dict[str, int] = {}
+    repeated_names = set()
     for position, name in enumerate(table.columns):
-        if str(name) in where:
-            twice.add(str(name))
-        where[str(name)] = position
-    wanted = dict.fromkeys(feature.column for feature in features)
-    absent = [name for name in wanted if name not in where]
+        if str(name) in position_of:
+            repeated_names.add(str(name))
+        position_of[str(name)] = position
+    names = dict.fromkeys(feature.column for feature in features)
+    absent = [name for name in names if name not in position_of]
     if absent:
         raise DomainError(f"The table has no column {quoted(absent)}; give it every column of the domain.")
-    ambiguous = [name for name in wanted if name in twice]
+    ambiguous = [name for name in names if name in repeated_names]
     if ambiguous:
         raise DomainError(f"The table has more than one column {quoted(ambiguous)}; rename one.")
-    return [where[feature.column] for feature in features]
+    return [position_of[feature.column] for feature in features]
 
 
 def source_columns(features: Sequence[Feature]) -> tuple[str, ...]:
@@ -220,11 +221,12 @@ def _array_positions(features: Sequence[Feature]) -> list[int]:
 
 def quoted(names: Sequence[str], most: int = 5) -> str:
     """Return names in quotes, such as "'a', 'b' and 3 more"."""
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+    first = ", ".join(repr(str(name)) for name in names[:most])
+    return first if len(names) <= most else f"{first} and {len(names) - most:,} more"
 
 
 def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
+    """Return a user's array with two dimensions and one column for each source column."""
     if hasattr(X, "toarray"):
         raise DomainError("The table is a sparse matrix; turn it into a dense one with .toarray().")
     X = as_array(X)
@@ -234,18 +236,19 @@ def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
         )
     n_columns = len(source_columns(features))
     if X.shape[1] != n_columns:
-        what = "features" if n_columns == len(features) else "columns of its features"
+        noun = "features" if n_columns == len(features) else "columns of its features"
         raise DomainError(
-            f"The array has {X.shape[1]:,} columns, but the domain has {n_columns:,} {what}; give one for each."
+            f"The array has {X.shape[1]:,} columns, but the domain has {n_columns:,} {noun}; give one for each."
         )
     return X
 
 
 def _category_codes(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None) -> np.ndarray:
-    place, of_value, values = places(column, feature.categories, UNLISTED_PLACE, feature.spellings)
+    """Return the codes of a categorical column."""
+    place, index_of_value, values = places(column, feature.categories, UNLISTED_PLACE, feature.spellings)
 
     def unlisted_texts() -> list[str]:
-        return [text(value) for value, at in zip(values, of_value, strict=True) if at == UNLISTED_PLACE]
+        return [text(value) for value, index in zip(values, index_of_value, strict=True) if index == UNLISTED_PLACE]
 
     return _codes_of_places(feature, place, out_of_domain, unlisted_texts)
 
@@ -259,12 +262,12 @@ def _codes_of_places(
 ) -> np.ndarray:
     """Return the codes of categories from their indices, where `n_strange` of the missing cells were counted before."""
     n = len(feature.categories)
-    other = {"category": n, "refuse": REFUSED}.get(feature.missing, REFUSED)
+    code_of_other = {"category": n, "refuse": REFUSED}.get(feature.missing, REFUSED)
     if feature.missing == "value":
-        other = feature.categories.index(str(feature.missing_value))
+        code_of_other = feature.categories.index(str(feature.missing_value))
     unlisted, missing = place == UNLISTED_PLACE, place == -1
-    if other != REFUSED:
-        return np.where(unlisted | missing, other, place)
+    if code_of_other != REFUSED:
+        return np.where(unlisted | missing, code_of_other, place)
     n_missing, n_unlisted = int(missing.sum()) - n_strange, int(unlisted.sum())
     if out_of_domain is not None:
         out_of_domain.add(feature.name, OutOfDomain.MISSING, n_missing)
@@ -273,10 +276,10 @@ def _codes_of_places(
     if n_missing:
         raise DomainError(_refused(feature, n_missing))
     if n_unlisted:
-        shown = f" ({quoted(strange, 3)})" if (strange := unlisted_texts()) else ""
+        examples = f" ({quoted(texts, 3)})" if (texts := unlisted_texts()) else ""
         raise DomainError(
-            f"{feature.name!r} has {plural(n_unlisted, 'cell')} whose value its domain does not list{shown}; add it, "
-            'or set missing="category".'
+            f"{feature.name!r} has {plural(n_unlisted, 'cell')} whose value its domain does not list{examples}; add "
+            'it, or set missing="category".'
         )
     return place
 
@@ -305,6 +308,7 @@ def listed_labels(classes: Sequence[Any], y: Any, label: str = "", spellings: Sp
 
 
 def _labels(classes: Sequence[Any], y: Any, name: str, spellings: Spellings) -> np.ndarray:
+    """Return the index of each label in `classes`; -1 if it is missing, and -2 if it is not listed."""
     y = y if isinstance(y, pd.Series) else as_array(y)
     if y.ndim != 1:
         raise DomainError(f"Labels are one column, but {name} has {y.ndim} dimensions.")
@@ -331,19 +335,19 @@ def _whole(label: Any) -> int | None:
 
 def report(features: Sequence[Feature], X: Any) -> pd.DataFrame:
     """Return the counts of clipped, unlisted and missing cells of each feature; see `Domain.report`."""
-    where = positions(features, X) if isinstance(X, pd.DataFrame) else _array_positions(features)
+    column_positions = positions(features, X) if isinstance(X, pd.DataFrame) else _array_positions(features)
     X = X if isinstance(X, pd.DataFrame) else _matrix(features, X)
     counts = np.zeros((len(features), 3), dtype=np.int64)
     for j, feature in enumerate(features):
-        column = X.iloc[:, where[j]] if isinstance(X, pd.DataFrame) else X[:, where[j]]
+        column = X.iloc[:, column_positions[j]] if isinstance(X, pd.DataFrame) else X[:, column_positions[j]]
         if feature.date is not None:
             dates = dates_of(column, feature.date.format)
             counts[j] = _date_counts(feature, dates)
         elif feature.kind == "numeric":
             out_of_domain = OutOfDomainCells()
             x = numbers(feature, column, out_of_domain)
-            strange = out_of_domain.count(feature.name, OutOfDomain.NO_NUMBER)
-            counts[j] = np.sum((x < feature.low) | (x > feature.high)), strange, np.sum(np.isnan(x)) - strange
+            n_no_number = out_of_domain.count(feature.name, OutOfDomain.NO_NUMBER)
+            counts[j] = np.sum((x < feature.low) | (x > feature.high)), n_no_number, np.sum(np.isnan(x)) - n_no_number
         else:
             place, _, _ = places(column, feature.categories, UNLISTED_PLACE, feature.spellings)
             counts[j] = 0, np.sum(place == UNLISTED_PLACE), np.sum(place == -1)

@@ -47,23 +47,23 @@ def text(value: object) -> str:
         return f"({type(value).__name__})"
 
 
-def check_source(source: str, note: str, what: str, parameter: str) -> None:
+def check_source(source: str, note: str, subject: str, parameter: str) -> None:
     """Raise DomainError unless a part of a schema has a valid source."""
     if source not in SOURCES:
         raise DomainError(f"{parameter}={source!r} is not known; choose one of {', '.join(SOURCES)}.")
     if not isinstance(note, str) or (source != "data" and not note.strip()):
-        raise DomainError(f"{what} is called {source}, so say where that is written.")
+        raise DomainError(f"{subject} is called {source}, so say where that is written.")
     check_text(note, "where it is written")
 
 
-def check_text(value: str, what: str) -> None:
+def check_text(value: str, role: str) -> None:
     """Raise DomainError for a value that is not a text, or that cannot be written in UTF-8."""
     if not isinstance(value, str):
-        raise DomainError(f"{value!r}, {what}, is not a text.")
+        raise DomainError(f"{value!r}, {role}, is not a text.")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise DomainError(f"{value!r}, {what}, is not valid Unicode (half a character); write it in UTF-8.") from None
+        raise DomainError(f"{value!r}, {role}, is not valid Unicode (half a character); write it in UTF-8.") from None
 
 
 def because(note: str) -> str:
@@ -172,14 +172,14 @@ class Feature:
         if not isinstance(self.name, str) or not self.name:
             raise DomainError("Every attribute needs a name that is a text.")
         check_text(self.name, "the name of an attribute")
-        for value, allowed, what in (
+        for value, allowed, parameter in (
             (self.kind, KINDS, "kind"),
             (self.missing, MISSING, "missing"),
             (self.scale, SCALES, "scale"),
         ):
             if value not in allowed:
                 raise DomainError(
-                    f"{what}={value!r} of {self.name!r} is not known; choose one of {', '.join(allowed)}."
+                    f"{parameter}={value!r} of {self.name!r} is not known; choose one of {', '.join(allowed)}."
                 )
         for note in (self.source_note, self.type_note, self.missing_note):
             check_text(note, f"where something about {self.name!r} is written")
@@ -205,8 +205,8 @@ class Feature:
         )
         for rule, values in rules.items():
             if values and rule not in allowed:
-                what = "a part of a date" if self.date is not None else self.kind
-                raise DomainError(f"{self.name!r} is {what}, so it takes no {rule}; leave them out.")
+                kind = "a part of a date" if self.date is not None else self.kind
+                raise DomainError(f"{self.name!r} is {kind}, so it takes no {rule}; leave them out.")
         object.__setattr__(self, "missing_words", checked_words(self.missing_words, self.name))
         object.__setattr__(self, "signs", checked_signs(self.signs, self.name))
         object.__setattr__(self, "spellings", checked_spellings(self.spellings, self.categories, repr(self.name)))
@@ -260,8 +260,8 @@ class Feature:
                 "leave it out or group its values."
             )
         if len(set(categories)) < len(categories):
-            twice = next(c for i, c in enumerate(categories) if c in categories[:i])
-            raise DomainError(f"{self.name!r} lists the category {twice!r} twice; remove one.")
+            repeated = next(c for i, c in enumerate(categories) if c in categories[:i])
+            raise DomainError(f"{self.name!r} lists the category {repeated!r} twice; remove one.")
         if self.missing == "value":
             object.__setattr__(self, "missing_value", text(self.missing_value))
             if self.missing_value not in categories:
@@ -337,13 +337,17 @@ class Feature:
     def leaks(self) -> list[str]:
         """Return a sentence for each part that was read from the data; empty if all parts are public."""
         if self.source == "data":
-            what = "bounds" if self.kind == "numeric" else "categories"
-            return [f"The {what} of {self.name!r} were read from the data{because(self.source_note)}."]
+            property_text = "bounds" if self.kind == "numeric" else "categories"
+            return [f"The {property_text} of {self.name!r} were read from the data{because(self.source_note)}."]
         sentences = []
         if self.type_source == "data":
-            what = "whole numbers" if self.integer else self.kind
-            what = what if self.date is None else f"{self.date} of a date in {self.date.column!r} ({self.date.format})"
-            sentences.append(f"That {self.name!r} is {what} was read from the data{because(self.type_note)}.")
+            property_text = "whole numbers" if self.integer else self.kind
+            property_text = (
+                property_text
+                if self.date is None
+                else f"{self.date} of a date in {self.date.column!r} ({self.date.format})"
+            )
+            sentences.append(f"That {self.name!r} is {property_text} was read from the data{because(self.type_note)}.")
         if self.missing_source == "data":
             sentences.append(
                 f"Whether cells of {self.name!r} are missing was read from the data{because(self.missing_note)}."
@@ -370,9 +374,9 @@ class Feature:
     def from_dict(cls, entry: dict[str, Any]) -> Feature:
         """Return the feature that `to_dict` wrote. In entries of earlier versions, an absent scale is linear."""
         rules = {word: rule for rule, word in MISSING_IN_FILES.items()}
-        known = {"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))}
+        arguments = {"scale": "linear", **entry, "categories": tuple(entry.get("categories", ()))}
         if "missing" in entry:
-            known["missing"] = rules.get(entry["missing"], entry["missing"])
+            arguments["missing"] = rules.get(entry["missing"], entry["missing"])
         if isinstance(entry.get("date"), dict):
-            known["date"] = DatePart(**entry["date"])
-        return cls(**known)
+            arguments["date"] = DatePart(**entry["date"])
+        return cls(**arguments)

@@ -48,6 +48,7 @@ def infer_classes(y: Any, label: str = "") -> tuple[Any, ...]:
 
 
 def _infer(name: str, column: pd.Series) -> Feature:
+    """Return the attribute of one column, with bounds or categories from its cells."""
     dtype = column.dtype
     if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
         return _categorical(name, ["False", "True"], bool(column.isna().any()))
@@ -81,6 +82,7 @@ def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _numeric(name: str, low: float, high: float, whole: bool, missing: bool) -> Feature:
+    """Return a numeric attribute with these bounds. Equal bounds are moved apart."""
     low, high = float(low), float(high)
     if np.isnan(low) or low > high:  # every cell is missing
         low, high, whole = 0.0, 1.0, False
@@ -94,13 +96,16 @@ def _numeric(name: str, low: float, high: float, whole: bool, missing: bool) -> 
 
 
 def _categorical(name: str, categories: list[str], missing: bool) -> Feature:
+    """Return a categorical attribute with these categories."""
     if len(categories) > MAX_CATEGORIES:
         raise DomainError(
             f"{name!r} has {len(categories):,} different values, more than {MAX_CATEGORIES:,}; "
             "leave it out or group its values."
         )
-    policy = "category" if missing or not categories else "refuse"
-    return Feature(name, "categorical", categories=tuple(categories) or ("(none)",), missing=policy, **_READ_FROM_DATA)
+    missing_rule = "category" if missing or not categories else "refuse"
+    return Feature(
+        name, "categorical", categories=tuple(categories) or ("(none)",), missing=missing_rule, **_READ_FROM_DATA
+    )
 
 
 # `source` is absent, because its default in `Feature` is "data".

@@ -77,10 +77,10 @@ class OutOfDomainCells:
         sentences = self.sentences()
         if sentences:
             n_more = len(sentences) - 5
-            shown = " ".join(sentences[:5]) + (f" So it is in {n_more:,} more cases." if n_more > 0 else "")
+            text = " ".join(sentences[:5]) + (f" So it is in {n_more:,} more cases." if n_more > 0 else "")
             caller = sys._getframe(caller_level() - 1)
             warnings.warn_explicit(
-                f"{shown} The forest is made by this public rule, whatever the rows hold; this warning is for the "
+                f"{text} The forest is made by this public rule, whatever the rows hold; this warning is for the "
                 "curator only. Correct the table if it is wrong.",
                 OutOfDomainWarning,
                 caller.f_code.co_filename,

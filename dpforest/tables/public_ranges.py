@@ -109,11 +109,11 @@ def public_range(name: str) -> PublicRange | None:
     >>> public_range("Süßes_pro_Tag"), public_range("day").high
     (None, 31)
     """
-    parted = re.sub(r"(?<=[a-zäöü])(?=[A-Z])", " ", name).lower()
-    words = " " + " ".join(filter(None, re.split(r"[\s_.:;()/\[\]-]+", parted))) + " "
+    separated = re.sub(r"(?<=[a-zäöü])(?=[A-Z])", " ", name).lower()
+    words = " " + " ".join(filter(None, re.split(r"[\s_.:;()/\[\]-]+", separated))) + " "
     if _has_one(words, _OTHER_MEANINGS) or _RATE.search(words):
         return None
-    return next((known for known in PUBLIC_RANGES if _has_one(words, known.names.split("|"))), None)
+    return next((candidate for candidate in PUBLIC_RANGES if _has_one(words, candidate.names.split("|"))), None)
 
 
 def _has_one(words: str, names: tuple[str, ...] | list[str]) -> bool:

@@ -50,11 +50,11 @@ def sources(feature: Feature) -> dict[str, Source]:
     }
 
 
-def with_sources(feature: Feature, changed: dict[str, Source]) -> Feature:
-    """Return the attribute with the sources of `changed` for some parts; all other parts keep their sources."""
-    by_part = sources(feature) | changed
+def with_sources(feature: Feature, new_sources: dict[str, Source]) -> Feature:
+    """Return the attribute with new sources for the parts in `new_sources`; all other parts keep their sources."""
+    by_part = sources(feature) | new_sources
     domain_source = by_part[_domain_of(feature)]
-    of_type, of_missing = (
+    type_source, missing_source = (
         ("", "") if part == domain_source and domain_source[0] != "data" else part
         for part in (by_part[TYPE], by_part[MISSING])
     )
@@ -62,10 +62,10 @@ def with_sources(feature: Feature, changed: dict[str, Source]) -> Feature:
         feature,
         source=domain_source[0],
         source_note=domain_source[1],
-        type_source=of_type[0],
-        type_note=of_type[1],
-        missing_source=of_missing[0],
-        missing_note=of_missing[1],
+        type_source=type_source[0],
+        type_note=type_source[1],
+        missing_source=missing_source[0],
+        missing_note=missing_source[1],
     )
 
 
@@ -115,10 +115,12 @@ def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
 
 
 def _domain_of(feature: Feature) -> str:
+    """Return the name of the part that holds the possible values: bounds or categories."""
     return BOUNDS if feature.kind == "numeric" else CATEGORIES
 
 
 def _value(feature: Feature, what: str) -> str:
+    """Return the value of a part of an attribute in words."""
     if what == BOUNDS:
         return f"{text(feature.low)} to {text(feature.high)}"
     if what == CATEGORIES:

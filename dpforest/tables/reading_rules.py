@@ -32,7 +32,7 @@ _HALF_NUMBER: Final = re.compile(
 )
 _NO_WORDS: Final = ("true", "false", "inf", "infinity", "+inf", "-inf", "+infinity", "-infinity")
 # Largest number of values that a sentence of the certificate lists. The domain in the released file lists all values.
-_SHOWN: Final = 6
+_MOST_LISTED: Final = 6
 
 
 # ---------------------------------------------------------------- words that mean "missing"
@@ -116,7 +116,7 @@ def number_with_sign(text: str, signs: Iterable[str]) -> float | None:
 # ---------------------------------------------------------------- spellings of listed values
 
 
-def checked_spellings(spellings: Any, listed: Sequence[str], what: str) -> Spellings:
+def checked_spellings(spellings: Any, listed: Sequence[str], owner: str) -> Spellings:
     """Return trimmed spellings with their listed values; raise DomainError if a spelling is not allowed.
 
     Parameters
@@ -125,24 +125,26 @@ def checked_spellings(spellings: Any, listed: Sequence[str], what: str) -> Spell
         Listed value of each spelling.
     listed : sequence of str
         Categories of an attribute, or classes as texts.
-    what : str
+    owner : str
         Name of the attribute or of the label, for messages.
     """
     pairs = tuple(spellings.items() if isinstance(spellings, Mapping) else map(tuple, spellings))
     if not all(len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in pairs):
-        raise DomainError(f"The spellings of {what} are pairs of texts: a spelling and the listed value that it means.")
+        raise DomainError(
+            f"The spellings of {owner} are pairs of texts: a spelling and the listed value that it means."
+        )
     pairs = tuple((spelling.strip(), value) for spelling, value in pairs)
     if len(pairs) > MAX_SPELLINGS:
-        raise DomainError(f"{what} has {len(pairs):,} spellings; {MAX_SPELLINGS:,} are the most.")
-    seen: set[str] = set()
+        raise DomainError(f"{owner} has {len(pairs):,} spellings; {MAX_SPELLINGS:,} are the most.")
+    earlier_spellings: set[str] = set()
     for spelling, value in pairs:
         if value not in listed:
-            raise DomainError(f"The spelling {spelling!r} of {what} means {value!r}, which is not listed; list it.")
+            raise DomainError(f"The spelling {spelling!r} of {owner} means {value!r}, which is not listed; list it.")
         if not spelling:
-            raise DomainError(f"A spelling of {value!r} of {what} is empty; state a rule for missing cells instead.")
-        if spelling in listed or spelling in seen:
-            raise DomainError(f"The spelling {spelling!r} of {what} is listed twice; remove one.")
-        seen.add(spelling)
+            raise DomainError(f"A spelling of {value!r} of {owner} is empty; state a rule for missing cells instead.")
+        if spelling in listed or spelling in earlier_spellings:
+            raise DomainError(f"The spelling {spelling!r} of {owner} is listed twice; remove one.")
+        earlier_spellings.add(spelling)
     return pairs
 
 
@@ -151,25 +153,27 @@ def checked_spellings(spellings: Any, listed: Sequence[str], what: str) -> Spell
 
 def words_sentence(words: Sequence[str]) -> str:
     """Return the end of the certificate's sentence about words for missing cells."""
-    return f"{_some(words)} {'counts' if len(words) == 1 else 'count'} as missing, without regard to case"
+    return f"{_first_values(words)} {'counts' if len(words) == 1 else 'count'} as missing, without regard to case"
 
 
 def signs_sentence(signs: Sequence[str]) -> str:
     """Return the end of the certificate's sentence about signs."""
-    return f"{'the sign' if len(signs) == 1 else 'one of the signs'} {_some(signs)} next to a number is ignored"
+    return f"{'the sign' if len(signs) == 1 else 'one of the signs'} {_first_values(signs)} next to a number is ignored"
 
 
 def spellings_sentence(spellings: Spellings) -> str:
     """Return the end of the certificate's sentence about spellings."""
     values = dict.fromkeys(value for _, value in spellings)
     clauses = [
-        f"{_some([spelling for spelling, meant in spellings if meant == value])} as {value!r}"
-        for value in list(values)[:_SHOWN]
+        f"{_first_values([spelling for spelling, listed_value in spellings if listed_value == value])} as {value!r}"
+        for value in list(values)[:_MOST_LISTED]
     ]
-    more = f", and spellings of {len(values) - _SHOWN:,} more values as these" if len(values) > _SHOWN else ""
+    more = (
+        f", and spellings of {len(values) - _MOST_LISTED:,} more values as these" if len(values) > _MOST_LISTED else ""
+    )
     return f"spaces around a value are ignored, and the table's spellings are read: {', '.join(clauses)}{more}"
 
 
-def _some(values: Sequence[str]) -> str:
-    shown = ", ".join(repr(value) for value in values[:_SHOWN])
-    return shown if len(values) <= _SHOWN else f"{shown} and {len(values) - _SHOWN:,} more"
+def _first_values(values: Sequence[str]) -> str:
+    first = ", ".join(repr(value) for value in values[:_MOST_LISTED])
+    return first if len(values) <= _MOST_LISTED else f"{first} and {len(values) - _MOST_LISTED:,} more"

@@ -1,7 +1,7 @@
 """Propose round bounds, farther out than the lowest and highest value, as a hint for people who edit a schema.
 
-A bound that equals the lowest or highest value may be one person's value. The round bounds are also computed from the
-rows, so they also count as read from the data until somebody states a source.
+A bound that equals the lowest or highest value may be one person's value. The round bounds are computed from the rows
+too, so they also count as read from the data until somebody states a source.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dpforest.tables.read_parts import BOUNDS, with_sources
 
 HEADROOM: Final = Decimal("0.1")  # least distance of a proposed bound from the range, as a share of the range
 GRAIN: Final = Decimal("0.2")  # proposed bounds are multiples of a step: this share of the range, rounded up by `_step`
-OLDEST = 120
+OLDEST = 120  # proposed upper bound of an age in years
 FROM_ROWS: Final = "rounded outwards from the lowest and highest value in the rows"
 
 _STEPS = (Decimal(1), Decimal(2), Decimal(5))
@@ -66,29 +66,29 @@ def exact_bounds(domain: Domain, table: Mapping[str, Any]) -> list[ExactBounds]:
     The function omits attributes that are parts of dates. It also omits obvious bounds: a lower bound of 0, a range
     from 0 to 1, and a range from 0 to 100 if the name of the attribute suggests a percentage.
     """
-    exact = []
+    attributes = []
     for feature in domain.features:
         if feature.kind != "numeric" or feature.source == "documented" or feature.date is not None:
             continue
         assert feature.low is not None and feature.high is not None
         cells = table[feature.name]
         values = np.asarray(numbers(feature, cells, OutOfDomainCells()) if feature.has_reading_rules else cells, float)
-        known = values[~np.isnan(values)]
-        if not len(known):
+        known_values = values[~np.isnan(values)]
+        if not len(known_values):
             continue
         low, high = round_bounds(feature.low, feature.high, whole=feature.integer, name=feature.name)
-        at_low = bool(known.min() == feature.low != low)
-        at_high = bool(known.max() == feature.high != high)
+        at_low = bool(known_values.min() == feature.low != low)
+        at_high = bool(known_values.max() == feature.high != high)
         if at_low or at_high:
             rounder = low if at_low else feature.low, high if at_high else feature.high
-            exact.append(ExactBounds(feature.name, feature.low, feature.high, at_low, at_high, rounder))
-    return exact
+            attributes.append(ExactBounds(feature.name, feature.low, feature.high, at_low, at_high, rounder))
+    return attributes
 
 
 def with_rounder(feature: Feature, rounder: tuple[float, float]) -> Feature:
     """Return the attribute with rounder bounds. Their source is "data", even if the old bounds had another source."""
-    known = with_sources(feature, {BOUNDS: ("data", FROM_ROWS)})
-    return replace(known, low=rounder[0], high=rounder[1])
+    marked = with_sources(feature, {BOUNDS: ("data", FROM_ROWS)})
+    return replace(marked, low=rounder[0], high=rounder[1])
 
 
 def round_bounds(low: float, high: float, *, whole: bool = False, name: str = "") -> tuple[float, float]:
@@ -106,8 +106,8 @@ def round_bounds(low: float, high: float, *, whole: bool = False, name: str = ""
     Returns
     -------
     tuple of float
-        Bounds that contain the range. A bound equals an end of the range only if it is a lower bound of 0, an upper
-        bound of 1, or the upper bound of 100 of a percentage.
+        Bounds that contain the range. Only three bounds may equal an end of the range: a lower bound of 0, an upper
+        bound of 1, and the upper bound 100 of a percentage.
 
     Examples
     --------
@@ -129,20 +129,20 @@ def round_bounds(low: float, high: float, *, whole: bool = False, name: str = ""
     return _beyond(low, high, whole, ROUND_FLOOR), _beyond(high, low, whole, ROUND_CEILING)
 
 
-def _beyond(end: float, other: float, whole: bool, rounding: str) -> float:
-    """Return 0, or the next round number that is at least a tenth of the range beyond an end of the range."""
+def _beyond(end: float, other_end: float, whole: bool, rounding: str) -> float:
+    """Return a round bound beyond `end`: 0 if this is close enough, or a number at least a tenth of the range away."""
     bound = Decimal(repr(end))  # the printed decimal number: 0.1 is exactly a tenth
-    width = abs(bound - Decimal(repr(other))) or max(abs(bound), Decimal(1))
-    down = rounding == ROUND_FLOOR
-    if (0 <= bound <= width / 2 and down) or (bound and -width / 2 <= bound <= 0 and not down):
+    width = abs(bound - Decimal(repr(other_end))) or max(abs(bound), Decimal(1))
+    is_lower = rounding == ROUND_FLOOR
+    if (0 <= bound <= width / 2 and is_lower) or (bound and -width / 2 <= bound <= 0 and not is_lower):
         return 0.0
-    aim = bound - HEADROOM * width if down else bound + HEADROOM * width
+    target = bound - HEADROOM * width if is_lower else bound + HEADROOM * width
     step = _step(GRAIN * width)
     step = max(step, Decimal(1)) if whole else step
     while True:
-        beyond = float((aim / step).to_integral_value(rounding) * step)
-        if (beyond < end if down else beyond > end) or not math.isfinite(beyond):
-            return beyond if math.isfinite(beyond) else end
+        candidate = float((target / step).to_integral_value(rounding) * step)
+        if (candidate < end if is_lower else candidate > end) or not math.isfinite(candidate):
+            return candidate if math.isfinite(candidate) else end
         step *= 10  # the step is too fine for floats of this size
 
 

@@ -142,8 +142,8 @@ def _codes(domain: Domain, X: Any, out_of_domain: OutOfDomainCells, n_jobs: int)
     codes = np.empty((n, domain.n_features), np.uint16)
 
     def encode(start: int) -> None:
-        part = slice(start, start + BLOCK_ROWS)
-        codes[part] = domain.encode(rows[part], out_of_domain)
+        block = slice(start, start + BLOCK_ROWS)
+        codes[block] = domain.encode(rows[block], out_of_domain)
 
     with ThreadPoolExecutor(n_jobs) as pool:
         list(pool.map(encode, range(0, n, BLOCK_ROWS)))

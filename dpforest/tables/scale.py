@@ -2,7 +2,7 @@
 
 Bounds that are chosen without looking at rows are wide, and most values lie near the lower bound or around 0. If
 thresholds were spread evenly between the bounds, hardly any threshold would lie among the values. So the codes of a
-numeric attribute are spread by the mean of two scales: a linear scale, and a logarithmic scale, on which 20 octaves
+numeric attribute are spread by the mean of a linear scale and a logarithmic scale. On the logarithmic scale, 20 octaves
 (ranges from x to 2x) have the same width. Neither scale depends on rows.
 
 The logarithm is computed from the bits of a float. The exponent and the mantissa, read together as one whole number,
@@ -36,10 +36,10 @@ class Scale(NamedTuple):
         2 to the power of `octaves`, minus 1. A value at the share t of the range has the logarithm of 1 + `reach` t.
     pivot : float
         If the range has both signs, the larger absolute bound; octaves then become narrower toward 0 on either side.
-        Otherwise 0, and octaves become narrower toward the lower bound.
+        Otherwise, the pivot is 0, and octaves become narrower toward the lower bound.
     start, stretch : float
         If the range has both signs, the position of the lower bound on the logarithmic scale, and the distance from
-        there to the position of the upper bound. Otherwise 0 and 1.
+        there to the position of the upper bound. Otherwise, `start` is 0 and `stretch` is 1.
     """
 
     low: float

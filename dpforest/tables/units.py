@@ -1,9 +1,10 @@
 """The unit of privacy: which rows belong to one person, and how much each row weighs.
 
-If a domain names a column of identifiers (`Domain.unit`), all rows with the same identifier belong to one person, and
-each person counts as much as one row without a unit. At most `MOST_ROWS` rows of a person are kept. If a person has r
-kept rows, each of these rows weighs floor(1024 / r), in units of 1/1024, so all rows of a person together weigh at most
-1024. Which rows of a person are kept, and their weights, depend on the rows of this person alone (docs/PRIVACY.md).
+A domain may name a column of identifiers (`Domain.unit`). Then all rows with the same identifier belong to one person,
+and each person counts as much as one row without a unit. At most `MOST_ROWS` rows of a person are kept. If a person has
+r kept rows, each of these rows weighs floor(1024 / r), in units of 1/1024. So all rows of a person together weigh at
+most 1024. The choice of a person's kept rows and their weights depend on the rows of this person alone
+(docs/PRIVACY.md).
 """
 
 from __future__ import annotations
@@ -86,9 +87,9 @@ class UnitRegistry:
             Whether the label of each row is listed. Rows with other labels are not counted.
         """
         number = self._numbers(identifiers)
-        grown = np.bincount(number[(number >= 0) & listed], minlength=self.n_units)
-        grown[: len(self._n_rows)] += self._n_rows
-        self._n_rows = grown
+        n_rows = np.bincount(number[(number >= 0) & listed], minlength=self.n_units)
+        n_rows[: len(self._n_rows)] += self._n_rows
+        self._n_rows = n_rows
         self.restart()
 
     def restart(self) -> None:
@@ -201,10 +202,10 @@ def _rank(person: np.ndarray) -> np.ndarray:
 def _is_kept(rank: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
     """Return whether each row is kept, given its rank among the rows of its person and the number of these rows."""
     kept = np.ones(len(rank), bool)
-    many = np.flatnonzero(n_rows > MOST_ROWS)
-    for n in np.unique(n_rows[many]).tolist():
-        drawn = np.zeros(n, bool)
-        drawn[np.argsort(pd.util.hash_array(np.arange(n)), kind="stable")[:MOST_ROWS]] = True
-        rows = many[n_rows[many] == n]
-        kept[rows] = drawn[rank[rows]]
+    large = np.flatnonzero(n_rows > MOST_ROWS)
+    for n in np.unique(n_rows[large]).tolist():
+        is_drawn = np.zeros(n, bool)
+        is_drawn[np.argsort(pd.util.hash_array(np.arange(n)), kind="stable")[:MOST_ROWS]] = True
+        rows = large[n_rows[large] == n]
+        kept[rows] = is_drawn[rank[rows]]
     return kept

@@ -86,7 +86,7 @@ def public_candidates(domain: Domain, n_bins: int, scale: ReleasedScale | None =
 
 
 def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None) -> dict[int, np.ndarray]:
-    """Return, by the index of each numeric feature, an array with the smallest code of each bin but the first."""
+    """Return the cuts of each numeric feature, by its index: the smallest code of each bin except the first bin."""
     cuts = {}
     released = None if scale is None else scale.of_features(domain)
     for j, feature in enumerate(domain.features):
@@ -105,8 +105,8 @@ def numeric_cuts(domain: Domain, n_bins: int, scale: ReleasedScale | None = None
 def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int, scale: ReleasedScale | None = None) -> np.ndarray:
     """Return the bin of each code: uint8 (n, n_features) if no feature has more than 256 bins, else uint16."""
     cuts = numeric_cuts(domain, n_bins, scale)
-    most = max(n_bins + 1, *(0 if f.kind == "numeric" else f.n_codes for f in domain.features))
-    bins = np.empty(codes.shape, np.uint8 if most <= 256 else np.uint16)
+    most_bins = max(n_bins + 1, *(0 if f.kind == "numeric" else f.n_codes for f in domain.features))
+    bins = np.empty(codes.shape, np.uint8 if most_bins <= 256 else np.uint16)
     # The bin of a code is looked up in a table with an entry for each code. Features with equal cuts share one table.
     tables: dict[bytes, int] = {}
     lookup = list[np.ndarray]()
@@ -127,10 +127,11 @@ def bin_codes(domain: Domain, codes: np.ndarray, n_bins: int, scale: ReleasedSca
 
 
 @njit(nogil=True, cache=True)
-def _bin(codes, which, lookup, bins):
+def _bin(codes, table_of_feature, lookup, bins):
+    """Write the bin of each code. If `table_of_feature` is -1, the codes of the feature are its bins."""
     for i in range(codes.shape[0]):
         for j in range(codes.shape[1]):
-            bins[i, j] = lookup[which[j], codes[i, j]] if which[j] >= 0 else codes[i, j]
+            bins[i, j] = lookup[table_of_feature[j], codes[i, j]] if table_of_feature[j] >= 0 else codes[i, j]
 
 
 def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
@@ -177,7 +178,7 @@ def _refine(kind, feature, cut, first, allowed, chosen):
             else:
                 out[2 * node + 1, other] = False
         out[2 * node, c] = False
-        rest = out[2 * node, first[f] : first[f + 1]]
-        if kind[c] != NUMERIC and rest.sum() == 1:  # only one category can reach the child, so its test is decided
-            rest[:] = False
+        is_undecided = out[2 * node, first[f] : first[f + 1]]
+        if kind[c] != NUMERIC and is_undecided.sum() == 1:
+            is_undecided[:] = False  # only one category can reach the child, so its test is decided
     return out

@@ -107,15 +107,15 @@ def decompressed(data: bytes) -> bytes:
 
 def _length(data: bytes) -> int:
     """Return the decompressed length of a file, with little memory. Raise an error if no forest is that long."""
-    stream, n_bytes, n_marks = zlib.decompressobj(wbits=31), 0, 0
+    stream, n_bytes, n_values = zlib.decompressobj(wbits=31), 0, 0
     for start in range(0, len(data), _PIECE):
-        rest = data[start : start + _PIECE]
-        while rest and not stream.eof:
-            piece = stream.decompress(rest, _PIECE)
-            rest = stream.unconsumed_tail
+        compressed_bytes = data[start : start + _PIECE]
+        while compressed_bytes and not stream.eof:
+            piece = stream.decompress(compressed_bytes, _PIECE)
+            compressed_bytes = stream.unconsumed_tail
             n_bytes += len(piece)
-            n_marks += forest_schema.n_values(piece)
-            if n_bytes > MAX_JSON_BYTES or n_marks > MAX_JSON_VALUES:
+            n_values += forest_schema.n_values(piece)
+            if n_bytes > MAX_JSON_BYTES or n_values > MAX_JSON_VALUES:
                 raise _too_large()
         if stream.eof and (stream.unused_data or start + _PIECE < len(data)):
             raise zlib.error("other data follow")
@@ -260,6 +260,7 @@ def _check_rounds(content: dict[str, Any], values: np.ndarray, ledger: Ledger) -
 
 
 def _trees(content: dict[str, Any], n_codes: np.ndarray) -> Trees:
+    """Return the trees of a file of version 2 or 3. Lengths are checked before arrays are unpacked."""
     entries = content["trees"]
     arrays = {name: entries[name] for name in ("test_feature", "test_kind", "nodes", "thresholds")}
     if any(len(entry["shape"]) != 1 for entry in arrays.values()):
@@ -275,6 +276,7 @@ def _trees(content: dict[str, Any], n_codes: np.ndarray) -> Trees:
 
 
 def _scale(content: dict[str, Any], domain: Domain) -> ReleasedScale:
+    """Return the released scale of a file. Raise ForestFormatError if its shares are invalid."""
     shares = unpack(content["scale"], (sum(f.kind == "numeric" for f in domain.features), CELLS)).astype(np.int64)
     if shares.min(initial=0) < 0 or shares.max(initial=0) > TOP or (shares.sum(axis=1) != TOP).any():
         raise _damaged("the shares of its scale are not from 0 to 2^32, or do not sum to 2^32")
@@ -294,8 +296,8 @@ def _leaves(
     return from_file(content, cells, class_of_tree, n_classes)
 
 
-def _damaged(why: str) -> ForestFormatError:
-    return ForestFormatError(f"This released forest is damaged: {why}.")
+def _damaged(reason: str) -> ForestFormatError:
+    return ForestFormatError(f"This released forest is damaged: {reason}.")
 
 
 def _too_large() -> ForestFormatError:

@@ -62,8 +62,8 @@ def _lowered_thresholds(
     threshold of each further test was higher by one. So a threshold exceeds the highest code by at most the length of a
     path. `Trees.check` refuses larger thresholds.
     """
-    known = (kind == NUMERIC) & (feature >= 0) & (feature < len(n_codes))
+    is_numeric = (kind == NUMERIC) & (feature >= 0) & (feature < len(n_codes))
     highest = np.full(len(kind), np.iinfo(np.int32).max, np.int64)
-    highest[known] = n_codes[feature[known]] - 1
-    above = known & (threshold > highest) & (threshold <= highest + MAX_DEPTH)
+    highest[is_numeric] = n_codes[feature[is_numeric]] - 1
+    above = is_numeric & (threshold > highest) & (threshold <= highest + MAX_DEPTH)
     return np.where(above, highest, threshold).astype(np.int32), int(above.sum())

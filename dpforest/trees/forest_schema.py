@@ -341,6 +341,6 @@ def _sentence(error: Any) -> str:
         missing = next(name for name in error.validator_value if name not in error.instance)
         return f"{missing!r} is missing in {where}"
     if error.validator == "additionalProperties":
-        extra = next(name for name in error.instance if name not in error.schema["properties"])
-        return f"{where} has a field that is not known, {extra[:40]!r}"
+        unknown = next(name for name in error.instance if name not in error.schema["properties"])
+        return f"{where} has a field that is not known, {unknown[:40]!r}"
     return f"{where} {_PROBLEMS.get(error.validator, 'is not valid')}"

@@ -1,7 +1,7 @@
 """Grow trees that depend on the data: level by level, from histograms of class weights over public candidate splits.
 
-This module counts class weights. The caller passes a function that scores and chooses tests, because the multinomial
-forest, the boosted trees and the private greedy tree differ in scores, choices, budgets and contents of leaves.
+This module counts class weights. The caller passes a function that scores and chooses tests, because the kinds of
+greedy forests differ in this step.
 
 Trees are complete while they grow: node p of level k has the children 2p and 2p + 1 on level k + 1. If a node is not
 split, -1 stands in place of its test, and its rows go to the left child on all further levels.
@@ -46,7 +46,7 @@ def grow_tree(
     y : int32 array of shape (n,)
         Class index of each row.
     weight : int64 array of shape (n,)
-        What each row adds to a count.
+        Amount that each row adds to a count.
     n_classes : int
         Number of classes.
     depth : int
@@ -150,17 +150,17 @@ def _add_row(bins, y, weight, node, start, n_classes, i, flat):
 def descend(bins, kind, feature, cut, chosen, node):
     """Move each row to a child of its node, as the row's answer to the node's test requires."""
     n_nodes = len(chosen)
-    asks, low, high = np.zeros(n_nodes, np.int32), np.ones(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
+    tested_feature, low, high = np.zeros(n_nodes, np.int32), np.ones(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
     for p in range(n_nodes):  # rows whose bin is from low to high go right
         c = chosen[p]
         if c >= 0:
-            asks[p] = feature[c]
+            tested_feature[p] = feature[c]
             low[p] = cut[c] + (kind[c] == NUMERIC)
             high[p] = 65_535 if kind[c] == NUMERIC else cut[c]
     for i in range(len(node)):
-        here = _P(node[i])
-        x = np.int32(bins[i, _P(asks[here])])
-        node[i] = 2 * node[i] + np.int32((low[here] <= x) & (x <= high[here]))
+        parent = _P(node[i])
+        x = np.int32(bins[i, _P(tested_feature[parent])])
+        node[i] = 2 * node[i] + np.int32((low[parent] <= x) & (x <= high[parent]))
 
 
 @njit(nogil=True, cache=True)

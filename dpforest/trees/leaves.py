@@ -213,8 +213,8 @@ class ScoreLeaves(Leaves):
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """See `Leaves`."""
-        of_trees = {} if self.class_of_tree is None else {"class_of_tree": self.class_of_tree}
-        return {"leaf_values": self.leaf_values, **of_trees}
+        class_arrays = {} if self.class_of_tree is None else {"class_of_tree": self.class_of_tree}
+        return {"leaf_values": self.leaf_values, **class_arrays}
 
     def leaf_shares(self, n_classes: int, seed: int, trees: Trees | None = None) -> np.ndarray:
         """Return each leaf's addition to the score of each class; see `Leaves`."""

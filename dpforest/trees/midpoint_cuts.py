@@ -21,10 +21,10 @@ class Settings(NamedTuple):
     unit: float  # value of 1 in the table
     feature_temperature: float  # the paper's B1
     value_temperature: float  # the paper's B2
-    each: int  # a cut may be drawn only if each side has at least this many estimation rows
-    fewest: int  # a node is split only if each child gets at least this many estimation rows
-    to_split: int  # a child with fewer estimation rows is a leaf
-    to_start: int  # a root with fewer estimation rows is a leaf
+    least_per_side: int  # a cut may be drawn only if each side has at least this many estimation rows
+    least_per_child: int  # a node is split only if each child gets at least this many estimation rows
+    least_to_split: int  # a child with fewer estimation rows is a leaf
+    least_in_root: int  # a root with fewer estimation rows is a leaf
     purity_stop: bool  # whether a node is a leaf if all its structure rows have the same class
     max_depth: int
 
@@ -70,9 +70,9 @@ def score_cuts(span, j, squares, is_categorical, settings, parts, scratch):
         return _score_categories(order[j, a:b], est_order[j, c:d], settings, scratch)
     # A threshold between the k-th lowest and the k-th highest estimation row leaves at least k estimation rows on each
     # side.
-    each, low, high = settings.each, np.int64(-1), np.int64(1 << 16)
-    if each:
-        low, high = est_order[j, c + each - 1] >> CODE_BIT, est_order[j, d - each] >> CODE_BIT
+    least, low, high = settings.least_per_side, np.int64(-1), np.int64(1 << 16)
+    if least:
+        low, high = est_order[j, c + least - 1] >> CODE_BIT, est_order[j, d - least] >> CODE_BIT
     return _score_thresholds(order[j, a:b], low, high, squares, settings, scratch)
 
 
@@ -113,7 +113,7 @@ def _score_thresholds(column, low, high, squares, settings, scratch):
 def _score_categories(column, est, settings, scratch):
     """Score the test of each category of a sorted column against all others. Return the number of tests."""
     total, left, scores, cuts = scratch.total, scratch.left, scratch.scores, scratch.cuts
-    table, unit, each = settings.table, settings.unit, settings.each
+    table, unit, least = settings.table, settings.unit, settings.least_per_side
     n_cuts, i, e = 0, 0, 0
     while i < len(column):
         x, first, first_est = column[i] >> CODE_BIT, i, e
@@ -124,13 +124,13 @@ def _score_categories(column, est, settings, scratch):
         while e < len(est) and est[e] >> CODE_BIT <= x:
             first_est += est[e] >> CODE_BIT < x
             e += 1
-        if e - first_est < each or len(est) - (e - first_est) < each:
+        if e - first_est < least or len(est) - (e - first_est) < least:
             continue
         inside, outside = np.int64(0), np.int64(0)
         for c in range(len(total)):
-            rest = total[c] - left[c]
+            n_outside = total[c] - left[c]
             inside += table[left[c]] if len(table) else left[c] * left[c]
-            outside += table[rest] if len(table) else rest * rest
+            outside += table[n_outside] if len(table) else n_outside * n_outside
         scores[n_cuts] = _score(inside, i - first, outside, len(column) - (i - first), table, unit)
         cuts[n_cuts] = x
         n_cuts += 1

@@ -78,20 +78,20 @@ def tree_key(seed, tree):
 @njit(nogil=True, cache=True)
 def draw_structure(seed, tree, n, n_structure):
     """Return which rows are structure rows, bool (n,): every set of `n_structure` rows is equally likely."""
-    taken = np.zeros(n, np.bool_)
+    is_structure = np.zeros(n, np.bool_)
     rows_key = hashed(tree_key(seed, tree), ROWS)
-    wanted = n_structure
+    n_needed = n_structure
     for row in range(n):
-        taken[row] = coin(rows_key, row) * (n - row) < wanted
-        wanted -= taken[row]
-    return taken
+        is_structure[row] = coin(rows_key, row) * (n - row) < n_needed
+        n_needed -= is_structure[row]
+    return is_structure
 
 
 @njit(nogil=True, cache=True)
 def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
     """Grow a tree in level order; return kind, feature, threshold, first child, counts of leaves, deepest level."""
     m, n = rows.words.shape
-    parts = _parts(rows.words, draw_structure(seed, tree, n, n_structure), n_structure, settings.each)
+    parts = _parts(rows.words, draw_structure(seed, tree, n, n_structure), n_structure, settings.least_per_side)
     scratch = Scratch(
         np.zeros(rows.n_classes, np.int64),
         np.zeros(rows.n_classes, np.int64),
@@ -122,19 +122,24 @@ def grow_midpoint_tree(seed, tree, n_structure, rows, settings):
 
 
 @njit(nogil=True, cache=True)
-def _parts(words, taken, n_structure, each):
-    """Return `Parts`, given the marks `taken` of structure rows.
+def _parts(words, is_structure, n_structure, least_per_side):
+    """Return the rows as `Parts`. `is_structure` marks the structure rows, bool (n,).
 
-    Estimation rows are sorted only if cuts depend on them, which is the case if `each` is above 0.
+    Estimation rows are sorted only if cuts depend on them, which is the case if `least_per_side` is above 0.
     """
-    est = np.flatnonzero(~taken)
-    n_sorted = len(est) if each else 0
-    return Parts(_sorted_rows(words, taken, True, n_structure), est, _sorted_rows(words, taken, False, n_sorted))
+    est = np.flatnonzero(~is_structure)
+    n_sorted = len(est) if least_per_side else 0
+    return Parts(
+        _sorted_rows(words, is_structure, True, n_structure), est, _sorted_rows(words, is_structure, False, n_sorted)
+    )
 
 
 @njit(nogil=True, cache=True)
-def _sorted_rows(words, taken, which, size):
-    """Return the sorted columns of the `size` rows whose `taken` equals `which`, or an empty array if `size` is 0."""
+def _sorted_rows(words, is_structure, wanted, size):
+    """Return the sorted columns of the rows whose `is_structure` equals `wanted`; empty columns if `size` is 0.
+
+    If `size` is above 0, it is the number of these rows.
+    """
     kept = np.empty((len(words), size), np.int64)
     for j in range(len(words) if size else 0):
         k = 0
@@ -142,7 +147,7 @@ def _sorted_rows(words, taken, which, size):
             if k == size:
                 break
             kept[j, k] = word  # if this row is not kept, the next word overwrites it; a branch would be slower
-            k += taken[word & ROW] == which
+            k += is_structure[word & ROW] == wanted
     return kept
 
 
@@ -163,8 +168,8 @@ def _new_tree(key, settings, parts, scratch):
     )
     nodes.span[0, 1], nodes.span[0, 3], nodes.keys[0] = n_structure, n_est, key
     _count_classes(parts.structure[0], scratch.total)
-    enough = settings.max_depth > 0 and n_est >= settings.to_start
-    nodes.is_open[0] = enough and not (settings.purity_stop and _is_pure(scratch.total))
+    is_large_enough = settings.max_depth > 0 and n_est >= settings.least_in_root
+    nodes.is_open[0] = is_large_enough and not (settings.purity_stop and _is_pure(scratch.total))
     return nodes
 
 
@@ -181,16 +186,18 @@ def _split(node, child, goes_on, rows, settings, parts, nodes, scratch):
         return False
     categorical = rows.is_categorical[f]
     middle_est = _partition_estimation(span, rows.columns[f], cut, categorical, parts.estimation, scratch)
-    if middle_est - span[2] < settings.fewest or span[3] - middle_est < settings.fewest:
+    if middle_est - span[2] < settings.least_per_child or span[3] - middle_est < settings.least_per_child:
         return False
     nodes.kind[node], nodes.feature[node], nodes.threshold[node] = ONE_VS_REST if categorical else NUMERIC, f, cut
     nodes.first_child[node] = child
     middle = span[0] + _mark(parts.structure[f, span[0] : span[1]], cut, categorical, scratch)
     for right in range(2):
         _add_child(node, child, right, middle, middle_est, nodes)
-        enough = goes_on and nodes.span[child + right, 3] - nodes.span[child + right, 2] >= settings.to_split
+        is_large_enough = (
+            goes_on and nodes.span[child + right, 3] - nodes.span[child + right, 2] >= settings.least_to_split
+        )
         pure = settings.purity_stop and _is_pure(scratch.total if right else scratch.left)
-        nodes.is_open[child + right] = enough and not pure
+        nodes.is_open[child + right] = is_large_enough and not pure
     if nodes.is_open[child] or nodes.is_open[child + 1]:
         _partition_columns(span, parts, scratch)
     return True

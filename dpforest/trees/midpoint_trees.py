@@ -124,7 +124,7 @@ def grow_midpoint_forest(
 
 
 def _stopping_bounds(stopping: str, k: int) -> tuple[int, int, int, int]:
-    """Return the fields `each`, `fewest`, `to_split` and `to_start` of `Settings`."""
+    """Return the fields `least_per_side`, `least_per_child`, `least_to_split` and `least_in_root` of `Settings`."""
     if stopping == "code":
         return 0, 1, k + 1, 0
     return k if stopping == "min_leaf" else 0, k, 2 * k, 2 * k
@@ -175,9 +175,8 @@ def _impurity(rows: np.ndarray, impurity: str) -> float:
 def selection_probabilities(decreases: Sequence[float], temperature: float) -> np.ndarray:
     """Return the probability of each candidate, proportional to exp(B s / 2).
 
-    Here B is `temperature`, and s is the candidate's impurity decrease, rescaled so that s goes from 0 to 1.
-
-    If all decreases are equal, the probabilities are uniform.
+    Here B is `temperature`, and s is the candidate's impurity decrease, rescaled so that s goes from 0 to 1. If all
+    decreases are equal, the probabilities are uniform.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def answer(candidates: Candidates, test: int, codes: np.ndarray) -> int:
 
 
 def grow_tree(candidates: Candidates, codes, y, weight, *, n_classes: int, depth: int, choose):
-    """Grow the same tree as `greedy_trees.grow_tree`, from codes.
+    """Return the results of `greedy_trees.grow_tree`, computed from codes instead of bins.
 
     The bin of a numeric code is the number of tests of its feature that have the answer 1.
     """

@@ -86,6 +86,7 @@ def _smallest_type(array: np.ndarray) -> str:
 
 
 def _inflated(text: str, n_bytes: int) -> bytes:
+    """Return exactly `n_bytes` decompressed bytes. Raise ArrayError if the data are shorter or longer."""
     stream = zlib.decompressobj()
     try:
         # Ask for one more byte than needed. So data that are too long are detected, but not decompressed in full.

@@ -11,8 +11,8 @@ from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
 from dpforest.trees.released_scale import CELLS, ReleasedScale, code_at, mass_below, quantile_code
 
 CATEGORICAL = ("multiway", "one-vs-rest", "ordered")
-_HOW_CATEGORICAL = {how: number for number, how in enumerate(CATEGORICAL)}
-_HOW_THRESHOLD = {"node": 0, "domain": 1, "quantized": 2}
+_CATEGORICAL_NUMBER = {name: number for number, name in enumerate(CATEGORICAL)}
+_THRESHOLD_NUMBER = {"node": 0, "domain": 1, "quantized": 2}
 
 
 def grow_random_trees(
@@ -78,13 +78,13 @@ def grow_random_trees(
     n_codes = np.array([f.n_codes if f.kind == "categorical" else N_CODES for f in features], np.int64)
     first_code = np.array([0 if f.kind == "categorical" else f.first_code for f in features], np.int64)
     multiway = is_categorical & (n_codes > 1) & (categorical == "multiway")
-    room = max_leaves if multiway.any() else 2**depth
-    if most_leaves is not None and not multiway.any() and n_trees * room > most_leaves:
-        raise too_many_leaves(n_trees, depth, n_trees * room, most_leaves)
+    leaf_cap = max_leaves if multiway.any() else 2**depth
+    if most_leaves is not None and not multiway.any() and n_trees * leaf_cap > most_leaves:
+        raise too_many_leaves(n_trees, depth, n_trees * leaf_cap, most_leaves)
     cumulative = np.zeros((0, CELLS + 1), np.int64) if scale is None else scale.of_features(domain)
-    how = np.array([_HOW_CATEGORICAL[categorical], _HOW_THRESHOLD[thresholds], n_quantiles], np.int64)
+    options = np.array([_CATEGORICAL_NUMBER[categorical], _THRESHOLD_NUMBER[thresholds], n_quantiles], np.int64)
 
-    size = 2 * room - 1
+    size = 2 * leaf_cap - 1
     kind = np.empty(size, np.uint8)
     feature, threshold, first_child, parent = (np.empty(size, np.int32) for _ in range(4))
     parts: list[tuple[np.ndarray, ...]] = []
@@ -93,7 +93,7 @@ def grow_random_trees(
         arrays = (kind, feature, threshold, first_child, parent)
         with np.errstate(over="ignore"):  # hashes overflow on purpose; numpy warns about this if numba is off
             n = _grow_tree(
-                seed, tree, depth, room, is_categorical, multiway, n_codes, first_code, how, cumulative, *arrays
+                seed, tree, depth, leaf_cap, is_categorical, multiway, n_codes, first_code, options, cumulative, *arrays
             )
         parts.append(
             (kind[:n].copy(), feature[:n].copy(), threshold[:n].copy(), first_child[:n] + np.int32(starts[-1]))
@@ -102,8 +102,10 @@ def grow_random_trees(
         n_leaves += int(np.count_nonzero(kind[:n] == LEAF))
         if most_leaves is not None and n_leaves > most_leaves:
             raise too_many_leaves(n_trees, depth, None, most_leaves)
-    kinds, tested, cuts, children = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Trees(kinds, tested, cuts, children, np.array(starts, np.int64), depth)
+    kinds, features_of_nodes, thresholds_of_nodes, children = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
+    return Trees(kinds, features_of_nodes, thresholds_of_nodes, children, np.array(starts, np.int64), depth)
 
 
 @njit(nogil=True, cache=True)
@@ -122,12 +124,12 @@ def _grow_tree(
     seed,
     tree,
     depth,
-    room,
+    leaf_cap,
     is_categorical,
     multiway,
     n_codes,
     first_code,
-    how,
+    options,
     cumulative,
     kind,
     feature,
@@ -157,38 +159,38 @@ def _grow_tree(
             while True:
                 f = _uniform(seed, tree, node, draw, m)
                 draw += 1
-                taken = False
+                is_used = False
                 if multiway[f]:
                     above = parent[node]
                     while above >= 0:
-                        taken |= feature[above] == f
+                        is_used |= feature[above] == f
                         above = parent[above]
-                if not taken:
+                if not is_used:
                     break
             width = n_codes[f] if multiway[f] else 2
-            if n_leaves - 1 + width <= room:
+            if n_leaves - 1 + width <= leaf_cap:
                 feature[node] = f
                 first_child[node] = n_nodes
                 if multiway[f]:
                     kind[node] = MULTIWAY
-                elif is_categorical[f] and how[0] == 1:
+                elif is_categorical[f] and options[0] == 1:
                     kind[node] = ONE_VS_REST
                     threshold[node] = _uniform(seed, tree, node, draw, n_codes[f])
                 else:
                     kind[node] = NUMERIC
                     low, high = np.int64(0), n_codes[f] - 1
-                    if how[1] == 0:
+                    if options[1] == 0:
                         low, high = _range_at(node, f, low, high, parent, feature, threshold, first_child)
                     # If fewer than two codes can reach a node, no threshold separates them. The threshold must still be
                     # a code, so `min` bounds it.
                     if len(cumulative) > 0 and not is_categorical[f]:
-                        cut = _scaled_cut(seed, tree, node, draw, how, cumulative[f], first_code[f], low, high)
+                        cut = _scaled_cut(seed, tree, node, draw, options, cumulative[f], first_code[f], low, high)
                         threshold[node] = min(cut, n_codes[f] - 1)
-                    elif how[1] == 2 and not is_categorical[f]:
+                    elif options[1] == 2 and not is_categorical[f]:
                         # The threshold is the k-th border between n_quantiles equal parts of the codes of known values.
                         # Missing values have lower codes, so they go left.
-                        k = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
-                        threshold[node] = first_code[f] + (n_codes[f] - first_code[f]) * k // how[2] - 1
+                        k = 1 + _uniform(seed, tree, node, draw, options[2] - 1)
+                        threshold[node] = first_code[f] + (n_codes[f] - first_code[f]) * k // options[2] - 1
                     else:
                         cut = low + _uniform(seed, tree, node, draw, max(high - low, 1))
                         threshold[node] = min(cut, n_codes[f] - 1)
@@ -200,12 +202,12 @@ def _grow_tree(
 
 
 @njit(nogil=True, cache=True)
-def _scaled_cut(seed, tree, node, draw, how, cumulative, first, low, high):
+def _scaled_cut(seed, tree, node, draw, options, cumulative, first, low, high):
     """Return a threshold from `low` to `high` - 1: a draw from the released distribution, or one of its quantiles."""
     last = max(high - 1, low)
-    if how[1] == 2:
-        part = 1 + _uniform(seed, tree, node, draw, how[2] - 1)
-        return min(max(quantile_code(cumulative, first, part, how[2]) - 1, low), last)
+    if options[1] == 2:
+        part = 1 + _uniform(seed, tree, node, draw, options[2] - 1)
+        return min(max(quantile_code(cumulative, first, part, options[2]) - 1, low), last)
     below, above = mass_below(cumulative, first, low), mass_below(cumulative, first, high)
     mass = below + _uniform(seed, tree, node, draw, max(above - below, 1))
     return code_at(cumulative, first, mass, low, last)

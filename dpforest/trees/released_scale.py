@@ -69,7 +69,7 @@ def scale_histograms(domain: Domain, codes: Any, weight: np.ndarray | None = Non
     codes : uint16 array of shape (n, n_features)
         Codes of `Domain.encode`.
     weight : int64 array of shape (n,), optional
-        What each row adds to a count; by default 1.
+        Amount that each row adds to a count; by default 1.
 
     Returns
     -------
@@ -179,11 +179,11 @@ def known_below(cumulative, first, code):
     The code is at least `first`, the lowest code of a known value, and at most 65,536.
     """
     n = N_CODES - first
-    at = (code - first) * CELLS
-    cell, rest = at // n, at % n
+    product = (code - first) * CELLS
+    cell, remainder = product // n, product % n
     below = cumulative[cell]
-    if rest:
-        below += (cumulative[cell + 1] - below) * rest // n
+    if remainder:
+        below += (cumulative[cell + 1] - below) * remainder // n
     return below
 
 

@@ -145,7 +145,7 @@ def count_rows(
     tree_of_row : int32 array of shape (n,) or None
         The tree of each row; None counts every row in every tree.
     weight : int64 array of shape (n,), optional
-        What each row adds to a count; by default 1.
+        Amount that each row adds to a count; by default 1.
     n_jobs : int
         Number of threads.
 
@@ -192,18 +192,18 @@ def leaves_in(trees: Trees, domain: Domain, codes: np.ndarray, leaves: np.ndarra
     for_each_block(domain, codes, lambda rows, part: kernels.find_leaves(part, packed, first, leaves[:, rows]), n_jobs)
 
 
-def scorer(trees: Trees, domain: Domain, of_leaf: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def scorer(trees: Trees, domain: Domain, leaf_values: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function that maps codes to sums over the leaves that each row reaches, (n, n_classes).
 
-    If `of_leaf` holds a label for each leaf, uint8 (n_leaves,), the sums count votes. If it holds a number for each
-    leaf and class, float64 (n_leaves, n_classes), these numbers are added up.
+    If `leaf_values` holds labels, uint8 (n_leaves,), the sums count votes. If it holds a number for each leaf and
+    class, float64 (n_leaves, n_classes), the sums add up these numbers.
     """
     packed = pack(trees, len(domain.features))
-    kernel, dtype = (kernels.count_votes, np.int32) if of_leaf.ndim == 1 else (kernels.add_shares, np.float64)
+    kernel, dtype = (kernels.count_votes, np.int32) if leaf_values.ndim == 1 else (kernels.add_shares, np.float64)
 
     def score(codes: np.ndarray) -> np.ndarray:
         out = np.zeros((len(codes), domain.n_classes), dtype)
-        kernel(codes, packed, of_leaf, out)
+        kernel(codes, packed, leaf_values, out)
         return out
 
     return score
@@ -223,9 +223,9 @@ def shares_at_leaves(leaves: np.ndarray, shares: np.ndarray) -> np.ndarray:
     return total
 
 
-def sums_at_leaves(leaves: np.ndarray, of_leaf: np.ndarray, n_classes: int) -> np.ndarray:
+def sums_at_leaves(leaves: np.ndarray, leaf_values: np.ndarray, n_classes: int) -> np.ndarray:
     """Return the sums that `scorer` computes, (n, n_classes), for rows whose leaves (n_trees, n) are known."""
-    at_leaves = np.ascontiguousarray(of_leaf)
-    if of_leaf.ndim == 1:
-        return votes_at_leaves(leaves, at_leaves, n_classes)
-    return shares_at_leaves(leaves, at_leaves)
+    values = np.ascontiguousarray(leaf_values)
+    if leaf_values.ndim == 1:
+        return votes_at_leaves(leaves, values, n_classes)
+    return shares_at_leaves(leaves, values)

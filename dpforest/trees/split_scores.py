@@ -62,8 +62,18 @@ def score_splits(
     """
     out = np.empty((len(histogram), candidates.n_candidates), np.int64)
     kernel = _score_two if histogram.shape[2] == 2 else _score_many
-    which = CRITERIA.index(criterion)
-    kernel(histogram, candidates.kind, candidates.cut, candidates.first, candidates.slot, which, alpha, grid, out)
+    criterion_number = CRITERIA.index(criterion)
+    kernel(
+        histogram,
+        candidates.kind,
+        candidates.cut,
+        candidates.first,
+        candidates.slot,
+        criterion_number,
+        alpha,
+        grid,
+        out,
+    )
     return out
 
 
@@ -147,10 +157,12 @@ def node_potentials(tables: np.ndarray, criterion: str, alpha: int = UNIT, *, gr
 
 
 @njit(nogil=True, cache=True)
-def _potentials(tables, which, alpha, grid, out):
+def _potentials(tables, criterion, alpha, grid, out):
     for node in range(len(tables)):
         w = tables[node]
-        out[node] = _potential_two(w[0], w[1], which, alpha, grid) if len(w) == 2 else _potential(w, which, grid)
+        out[node] = (
+            _potential_two(w[0], w[1], criterion, alpha, grid) if len(w) == 2 else _potential(w, criterion, grid)
+        )
 
 
 @njit(nogil=True, cache=True)
@@ -183,25 +195,27 @@ def _gini(total, squares, grid):
 
 
 @njit(nogil=True, cache=True)
-def _potential_two(w0, w1, which, alpha, grid):
-    if which == 0:
+def _potential_two(w0, w1, criterion, alpha, grid):
+    """Return the potential of a child with two class weights. `criterion` is an index into `CRITERIA`."""
+    if criterion == 0:
         return (alpha * whole_root(w0 * w1) if alpha else 0) + (1024 - alpha) * min(w0, w1)
-    if which == 1:
+    if criterion == 1:
         return _gini(w0 + w1, w0 * w0 + w1 * w1, grid)
-    if which == 2:
+    if criterion == 2:
         return grid * min(w0, w1)
     return _n_log_n(w0 + w1, grid) - _n_log_n(w0, grid) - _n_log_n(w1, grid)
 
 
 @njit(nogil=True, cache=True)
-def _score_two(histogram, kind, cut, first, slot, which, alpha, grid, out):
+def _score_two(histogram, kind, cut, first, slot, criterion, alpha, grid, out):
+    """Write the score of every candidate in every node, for two classes."""
     for node in range(histogram.shape[0]):
         h = histogram[node]
         t0, t1 = np.int64(0), np.int64(0)
         for s in range(slot[1]):
             t0 += h[s, 0]
             t1 += h[s, 1]
-        unsplit = -_potential_two(t0, t1, which, alpha, grid)
+        unsplit = -_potential_two(t0, t1, criterion, alpha, grid)
         for f in range(len(first) - 1):
             a0, a1, s, score = np.int64(0), np.int64(0), slot[f], unsplit
             for c in range(first[f], first[f + 1]):
@@ -214,29 +228,31 @@ def _score_two(histogram, kind, cut, first, slot, which, alpha, grid, out):
                 else:
                     a0, a1 = h[slot[f] + cut[c], 0], h[slot[f] + cut[c], 1]
                 if a0 != b0 or a1 != b1:  # otherwise this cut has the same left side as the previous cut
-                    left = _potential_two(a0, a1, which, alpha, grid)
-                    score = -left - _potential_two(t0 - a0, t1 - a1, which, alpha, grid)
+                    left = _potential_two(a0, a1, criterion, alpha, grid)
+                    score = -left - _potential_two(t0 - a0, t1 - a1, criterion, alpha, grid)
                 out[node, c] = score
 
 
 @njit(nogil=True, cache=True)
-def _potential(w, which, grid):
+def _potential(w, criterion, grid):
+    """Return the potential of a child with the class weights w. `criterion` is an index into `CRITERIA`."""
     total, squares, most, logs = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for k in range(len(w)):
         total += w[k]
         squares += w[k] * w[k]
         most = max(most, w[k])
-        if which == 3:
+        if criterion == 3:
             logs += _n_log_n(w[k], grid)
-    if which == 1:
+    if criterion == 1:
         return _gini(total, squares, grid)
-    if which == 2:
+    if criterion == 2:
         return grid * (total - most)
     return _n_log_n(total, grid) - logs
 
 
 @njit(nogil=True, cache=True)
-def _score_many(histogram, kind, cut, first, slot, which, alpha, grid, out):
+def _score_many(histogram, kind, cut, first, slot, criterion, alpha, grid, out):
+    """Write the score of every candidate in every node, for any number of classes."""
     n_classes = histogram.shape[2]
     total, left = np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64)
     for node in range(histogram.shape[0]):
@@ -254,4 +270,4 @@ def _score_many(histogram, kind, cut, first, slot, which, alpha, grid, out):
                         s += 1
                 else:
                     left[:] = h[slot[f] + cut[c]]
-                out[node, c] = -_potential(left, which, grid) - _potential(total - left, which, grid)
+                out[node, c] = -_potential(left, criterion, grid) - _potential(total - left, criterion, grid)

@@ -98,9 +98,9 @@ def _linked(s: Structure, n_nodes: int, width: np.ndarray) -> Trees:
     tree[: s.n_trees] = np.arange(s.n_trees)
     end = s.n_trees
     for a, b in _level_borders(s.n_trees, children):
-        below = np.repeat(tree[a:b], children[a:b])
-        tree[end : end + len(below)] = below
-        end += len(below)
+        child_trees = np.repeat(tree[a:b], children[a:b])
+        tree[end : end + len(child_trees)] = child_trees
+        end += len(child_trees)
     order = np.argsort(tree, kind="stable")
     place = np.empty(n_nodes, np.int32)
     place[order] = np.arange(n_nodes, dtype=np.int32)

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpforest.audit.replay.input_formats import InputFormat, as_frame
-from dpforest.audit.replay.random_tables import BAD, DOUBTFUL, edge_row, random_table, together, with_odd_cells
+from dpforest.audit.replay.random_tables import BAD, DOUBTFUL, edge_row, random_table, with_odd_cells, with_row
 from dpforest.audit.replay.rare import RARE
 from dpforest.audit.replay.settings import settings_of
 from dpforest.audit.replay.tape import Table
@@ -35,26 +35,26 @@ class Case:
         X, y = max(self.before, self.after, key=lambda table: len(table[1]))
         domain = self.model.domain
         assert domain is not None
-        given = {k: v for k, v in self.model.get_params().items() if v not in (None, "auto") and k != "domain"}
-        settings = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        where = (
+        parameters = {k: v for k, v in self.model.get_params().items() if v not in (None, "auto") and k != "domain"}
+        settings = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+        tables = (
             f"{len(y):,} rows, {domain.n_features} attributes, {domain.n_classes} classes, {self.input_format.__name__}"
         )
-        return f"{type(self.model).__name__}({settings}) on {where}{self.rare and ', '}{self.rare}"
+        return f"{type(self.model).__name__}({settings}) on {tables}{self.rare and ', '}{self.rare}"
 
 
 def _pair(
-    rng: np.random.Generator, rows: Table, one: Table, other: Table, neighbors: str, *, last: bool = True
+    rng: np.random.Generator, rows: Table, row: Table, replacement: Table, neighbors: str, *, last: bool = True
 ) -> tuple[Table, Table]:
-    """Return two neighboring tables in random order: `rows` with the row `one`, and `rows` without this row.
+    """Return two neighboring tables in random order: a table of `rows` and `row`, and a table of `rows`.
 
-    Under replace-one, the second table has the row `other` in place of `one`.
+    Under replace-one, the second table also has the row `replacement`.
     """
     n = len(rows[1])
     place = n if last else int(rng.integers(n + 1))
-    pair = together(rows, one, place, n), rows
+    pair = with_row(rows, row, place, n), rows
     if neighbors != ADD_REMOVE:
-        pair = pair[0], together(rows, other, place, n + 1)
+        pair = pair[0], with_row(rows, replacement, place, n + 1)
     return pair if rng.random() < 0.5 else pair[::-1]
 
 
@@ -64,8 +64,8 @@ def _labels(rng: np.random.Generator, n_classes: int) -> tuple[np.ndarray, int, 
     The class of the row that differs can be absent from the common rows.
     """
     order = rng.permutation(n_classes)
-    kept = max(1, int(rng.choice([1, n_classes - 1, n_classes])))
-    return order[:kept], int(order[-1]), int(order[0])
+    n_common = max(1, int(rng.choice([1, n_classes - 1, n_classes])))
+    return order[:n_common], int(order[-1]), int(order[0])
 
 
 def random_case(
@@ -121,19 +121,19 @@ def random_case(
     rows = random_table(rng, domain, n - 1, classes)
     if alike:
         rows = rows[0].iloc[np.zeros(n - 1, int)].reset_index(drop=True), np.repeat(rows[1][:1], n - 1)
-    one, instead = edge_row(rng, domain, label), edge_row(rng, domain, other)
+    differing_row, replacement = edge_row(rng, domain, label), edge_row(rng, domain, other)
     if n_bad is not None:
         rows = with_odd_cells(rng, rows, n_bad, DOUBTFUL if rng.random() < 0.5 else ODD_AND_BAD)
-        one = with_odd_cells(rng, one, int(rng.random() < 0.8))
+        differing_row = with_odd_cells(rng, differing_row, int(rng.random() < 0.8))
     if alike:
-        one = rows[0].iloc[:1], rows[1][:1]
+        differing_row = rows[0].iloc[:1], rows[1][:1]
     elif not listed and rng.random() < 0.15:
-        one = one[0], np.array([NO_CLASS[rng.integers(len(NO_CLASS))]], object)
+        differing_row = differing_row[0], np.array([NO_CLASS[rng.integers(len(NO_CLASS))]], object)
     settings = {"epsilon": _epsilon(rng), **settings_of(rng, kind, n, domain.n_classes), **fixed}
     settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
     if rare is None:
         rare = "" if rng.random() < 0.5 else str(rng.choice(list(RARE)))
-    before, after = _pair(rng, rows, one, instead, neighbors, last=input_format is not as_frame)
+    before, after = _pair(rng, rows, differing_row, replacement, neighbors, last=input_format is not as_frame)
     return Case(kind(domain=domain, neighbors=neighbors, **settings), before, after, input_format, rare)
 
 

@@ -96,12 +96,12 @@ def replay_large(
 def balanced_rows(n: int) -> Table:
     """Return rows that alternate between low values with the first class and high values with the second class."""
     high = np.arange(n) % 2
-    gaps = np.arange(n) % 32 == 30
+    is_missing = np.arange(n) % 32 == 30
     X = pd.DataFrame(
         {
             "a": np.where(high, 0.9, 0.1),
             "b": np.where(high, "p", "q").astype(object),
-            "c": np.where(gaps, np.nan, np.where(high, 0.8, 0.2)),
+            "c": np.where(is_missing, np.nan, np.where(high, 0.8, 0.2)),
             "d": np.where(high, "p", "q").astype(object),
         }
     )

@@ -71,10 +71,13 @@ def neighbors_of_persons(n: int, n_classes: int, neighbors: str, way: str, seed:
     order = rng.permutation(len(person))
     X, y = pd.concat([X for X, _ in rows], ignore_index=True), np.concatenate([y for _, y in rows])
     X[UNIT] = np.array(names, object)[person]
-    one, other = order[person[order] != len(rows) - 1], order[person[order] != len(rows) - 2]
+    rows_of_one, rows_of_other = order[person[order] != len(rows) - 1], order[person[order] != len(rows) - 2]
     if rows_changed(neighbors) == 1:
-        other = one[person[one] != len(rows) - 2]
-    pair = (X.iloc[one].reset_index(drop=True), y[one]), (X.iloc[other].reset_index(drop=True), y[other])
+        rows_of_other = rows_of_one[person[rows_of_one] != len(rows) - 2]
+    pair = (
+        (X.iloc[rows_of_one].reset_index(drop=True), y[rows_of_one]),
+        (X.iloc[rows_of_other].reset_index(drop=True), y[rows_of_other]),
+    )
     return pair if seed % 4 < 2 else pair[::-1]
 
 
@@ -130,8 +133,8 @@ def _replayed(model: ForestClassifier, pair: tuple[Table, Table], input_format: 
     def fit(table: Table) -> ForestClassifier:
         return input_format(clone(model), *table)
 
-    several = model.n_jobs not in (None, 1)
-    how: dict[str, Any] = {"one_tree": divides_rows(model), "threads": several, "neighbors": model.neighbors}
+    has_threads = model.n_jobs not in (None, 1)
+    options: dict[str, Any] = {"one_tree": divides_rows(model), "threads": has_threads, "neighbors": model.neighbors}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fit warns that it leaves out rows without an identifier
-        return replay(fit, *pair, epsilon=most_of(model), **how)
+        return replay(fit, *pair, epsilon=most_of(model), **options)

@@ -100,10 +100,10 @@ def edges(feature: Feature) -> np.ndarray:
     assert feature.low is not None and feature.high is not None
     first, span = feature.first_code, 65_536 - feature.first_code
     codes = first + -(-np.arange(1, CELLS) * span // CELLS)
-    on = np.array([feature.least_value(int(code)) for code in codes[:: 1 + len(codes) // 9]])
+    borders = np.array([feature.least_value(int(code)) for code in codes[:: 1 + len(codes) // 9]])
     middle = feature.least_value(first + span // 2)
-    ends = [feature.low, feature.high, middle, feature.low - 1, feature.high + 1]
-    return np.concatenate([on, np.nextafter(on, -np.inf), ends])
+    further = [feature.low, feature.high, middle, feature.low - 1, feature.high + 1]
+    return np.concatenate([borders, np.nextafter(borders, -np.inf), further])
 
 
 def random_table(rng: np.random.Generator, domain: Domain, n: int, classes: np.ndarray) -> Table:
@@ -116,9 +116,11 @@ def random_table(rng: np.random.Generator, domain: Domain, n: int, classes: np.n
     for feature in domain.features:
         if feature.kind == "numeric":
             assert feature.low is not None and feature.high is not None
-            at = edges(feature)
-            inside = rng.uniform(feature.low, feature.high, 3)
-            pool: np.ndarray = np.concatenate([rng.choice(at, 3), inside, [np.nan, np.inf][: rng.integers(3)]])
+            edge_values = edges(feature)
+            inner_values = rng.uniform(feature.low, feature.high, 3)
+            pool: np.ndarray = np.concatenate(
+                [rng.choice(edge_values, 3), inner_values, [np.nan, np.inf][: rng.integers(3)]]
+            )
         else:
             pool = np.array([*rng.choice(feature.categories, 3), None, "unlisted"][: 3 + rng.integers(3)], object)
         columns[feature.name] = pool[rng.integers(0, len(pool), n)]
@@ -152,11 +154,11 @@ def with_odd_cells(rng: np.random.Generator, table: Table, n_bad: int, pool: tup
     return out, y
 
 
-def together(rows: Table, row: Table, place: int, number: int) -> Table:
+def with_row(rows: Table, row: Table, place: int, number: int) -> Table:
     """Insert a row before index `place` of the rows. `number` is the id of the row in the index of the table."""
-    (X, y), (more, label) = rows, row
-    more = more.set_axis([number], axis=0)
-    cells = pd.concat([X.iloc[:place], more, X.iloc[place:]]) if len(X) else more
+    (X, y), (new_cells, label) = rows, row
+    new_cells = new_cells.set_axis([number], axis=0)
+    cells = pd.concat([X.iloc[:place], new_cells, X.iloc[place:]]) if len(X) else new_cells
     for name in X.columns:  # `concat` may change the type of a column, but both tables must have the same types
         if len(X) and X[name].dtype == object and cells[name].dtype != object:
             cells[name] = cells[name].astype(object)

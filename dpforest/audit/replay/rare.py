@@ -25,7 +25,7 @@ def _answers(
     table. `pick` maps log-probabilities (n_draws, n_answers) to the index of the answer of each draw.
     """
 
-    def forced(question: Question, drawn: Any) -> Any:
+    def answer(question: Question, drawn: Any) -> Any:
         if question.what == "assignment":
             ids = np.fromiter(drawn, np.int64, len(drawn))
             return dict(zip(drawn, rows(ids, question.public[0]).tolist(), strict=True))
@@ -33,10 +33,11 @@ def _answers(
             return noise(question).astype(drawn.dtype).reshape(drawn.shape)
         return pick(question.log_pmf(question.private)).astype(drawn.dtype)
 
-    return forced
+    return answer
 
 
 def _far(question: Question, sign: Any) -> np.ndarray:
+    """Return the counts of a question plus noise of extreme size. `sign` is 1, -1 or an array of both."""
     return question.private + np.rint(sign * _FAR / question.rate).astype(np.int64)
 
 
@@ -46,10 +47,12 @@ def _least(pmf: np.ndarray) -> np.ndarray:
 
 
 def _last(pmf: np.ndarray) -> np.ndarray:
+    """Return for each draw the index of the last possible answer."""
     return pmf.shape[1] - 1 - np.isfinite(pmf)[:, ::-1].argmax(axis=1)
 
 
 def _alternating(question: Question) -> np.ndarray:
+    """Return -1 and 1 in turn, in the shape of the counts of a question."""
     return np.where(np.arange(question.private.size).reshape(question.private.shape) % 2, 1, -1)
 
 

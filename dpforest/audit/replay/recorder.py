@@ -122,13 +122,14 @@ class _StandIns:
     def _in_threads_of_fit(self, real: Callable, stand_in: Callable) -> Callable:
         """Return a function that calls `stand_in` in threads of the fit, and `real` in other, older threads."""
 
-        def either(*arguments, **more):
+        def either(*arguments, **keywords):
             is_older = threading.get_ident() in self._older_threads
-            return (real if is_older else stand_in)(*arguments, **more)
+            return (real if is_older else stand_in)(*arguments, **keywords)
 
         return either
 
     def _answer(self, question: Question, draw: Callable[[], Any]) -> Any:
+        """Record a question, and return its answer: a drawn, a forced or, in a replay, the recorded answer."""
         question.tree, question.declared, question.paid = self._tree, self._declared, self._paid
         question.charge = None if question.what == "assignment" else self._charged
         if self._recorded is None:
@@ -144,50 +145,60 @@ class _StandIns:
         assert self._recorded is not None
         if number >= len(self._recorded.questions):
             self._stop("question", question.line, "this question is asked of one of the two tables only")
-        before = self._recorded.questions[number]
-        if before.line != question.line:
-            self._stop("question", question.line, f"the other table is asked something else instead, at {before.line}")
-        if before.public != question.public:
+        recorded = self._recorded.questions[number]
+        if recorded.line != question.line:
+            self._stop(
+                "question", question.line, f"the other table is asked something else instead, at {recorded.line}"
+            )
+        if recorded.public != question.public:
             self._stop("public", question.line, "shape, rate or allowed answers of this question depend on the rows")
-        return before.answer
+        return recorded.answer
 
     def _stop(self, kind: str, line: str, message: str) -> NoReturn:
         self._tape.findings.append(Finding(kind, line, message))
         raise _Stop
 
     def _assign_rows(self, real):
+        """Return a stand-in for `release.assign_rows`, which draws the tree of each row."""
+
         def assign_rows(rows, n_trees, source, *, key=0, units=None):
             self._check_source(source)
             ids = range(rows) if isinstance(rows, int | np.integer) else np.asarray(rows).tolist()
             trees = real(rows, n_trees, source, key=key, units=units).tolist()
-            drawn = dict(zip(ids, trees, strict=True))
-            if any(drawn[i] != tree for i, tree in zip(ids, trees, strict=True)):
+            drawn_trees = dict(zip(ids, trees, strict=True))
+            if any(drawn_trees[i] != tree for i, tree in zip(ids, trees, strict=True)):
                 self._tape.findings.append(Finding("trees", caller(), "rows of one person have different draws"))
-            known = self._answer(Question("assignment", caller(), (n_trees, key), np.empty((0, 1))), lambda: drawn)
+            recorded_trees = self._answer(
+                Question("assignment", caller(), (n_trees, key), np.empty((0, 1))), lambda: drawn_trees
+            )
             # A row (or person) of both tables keeps its recorded tree. A row of only this table keeps its new draw.
-            return np.array([known.get(i, drawn[i]) for i in ids], np.int32)
+            return np.array([recorded_trees.get(i, drawn_trees[i]) for i in ids], np.int32)
 
         return assign_rows
 
     def _declares(self, real, sensitivity):
-        def declaring(private, *arguments, **more):
+        """Return a stand-in that stores the input and the sensitivity of a call, for the questions of this call."""
+
+        def stand_in(private, *arguments, **keywords):
             if np.any(private):  # a preview of a fit queries an empty table, for which any source is allowed
-                self._check_source(next(a for a in (*arguments, *more.values()) if hasattr(a, "reasons")))
+                self._check_source(next(a for a in (*arguments, *keywords.values()) if hasattr(a, "reasons")))
             self._charged = None
-            nodes = more.get("nodes", 1)
-            self._declared = (float(sensitivity((private, *arguments), more)), np.array(private), nodes)
+            nodes = keywords.get("nodes", 1)
+            self._declared = (float(sensitivity((private, *arguments), keywords)), np.array(private), nodes)
             # The ε of `release_labels` and `release_counts` covers all trees and all changed rows. `_paid` is for one
             # changed row.
-            if "epsilon" in more:
-                self._paid = float(more["epsilon"]) / rows_changed(more["neighbors"])
+            if "epsilon" in keywords:
+                self._paid = float(keywords["epsilon"]) / rows_changed(keywords["neighbors"])
             try:
-                return real(private, *arguments, **more)
+                return real(private, *arguments, **keywords)
             finally:
                 self._declared = self._paid = self._charged = None
 
-        return declaring
+        return stand_in
 
     def _labels(self, name, real):
+        """Return a stand-in for the sampler of labels `real`. `name` is the mechanism."""
+
         def draw(counts, rate, source):
             pmf = partial(laws.log_pmf, name, rate=float(rate))
             question = Question("labels", caller(), (name, counts.shape, rate), counts.copy(), pmf, float(rate))
@@ -196,6 +207,8 @@ class _StandIns:
         return draw
 
     def _noise(self, real):
+        """Return a stand-in for the sampler of discrete Laplace noise."""
+
         def draw_noisy_counts(counts, scale, source):
             question = Question("noise", caller(), (counts.shape, scale), counts.copy(), rate=float(1 / scale))
             return self._answer(question, lambda: real(counts, scale, source))
@@ -203,6 +216,8 @@ class _StandIns:
         return draw_noisy_counts
 
     def _gaussian(self, real):
+        """Return a stand-in for the sampler of Gaussian noise."""
+
         def draw_rounded_gaussian(values, sigma, source):
             question = Question("noise", caller(), (values.shape, sigma), values.copy(), rate=float(1 / sigma))
             question.is_gaussian = True
@@ -211,6 +226,8 @@ class _StandIns:
         return draw_rounded_gaussian
 
     def _choices(self, real):
+        """Return a stand-in for the sampler of choices among candidates."""
+
         def draw_choices(scores, allowed, rate, source):
             pmf = partial(_choice_log_pmf, allowed=allowed.copy(), rate=float(rate))
             public = (scores.shape, allowed.tobytes(), rate)
@@ -220,17 +237,21 @@ class _StandIns:
         return draw_choices
 
     def _begins_a_tree(self, real):
-        def grow_tree(*arguments, **more):
+        """Return a stand-in for `grow_tree` that counts the trees."""
+
+        def grow_tree(*arguments, **keywords):
             self._tree += 1
-            return real(*arguments, **more)
+            return real(*arguments, **keywords)
 
         return grow_tree
 
     def _charge(self, real):
-        def charge(ledger, *arguments, **more):
-            query_budget = real(ledger, *arguments, **more)
+        """Return a stand-in for `Ledger.charge` that lists each charge."""
+
+        def charge(ledger, *arguments, **keywords):
+            query_budget = real(ledger, *arguments, **keywords)
             entry = ledger.entries[-1]
-            uses = entry.times * int(more.get("branches", 1))
+            uses = entry.times * int(keywords.get("branches", 1))
             self._charged = Charge(len(self._issued), entry, uses, query_budget)
             self._issued.append(self._charged)
             return query_budget
@@ -238,6 +259,8 @@ class _StandIns:
         return charge
 
     def _use(self, real):
+        """Return a stand-in for `QueryBudget.use` that stores the charge of the question that follows."""
+
         def use(query_budget):
             self._charged = next((c for c in self._issued if c.query_budget is query_budget), None)
             if self._charged is None:
@@ -249,6 +272,8 @@ class _StandIns:
         return use
 
     def _fresh(self, real):
+        """Return a stand-in for `SecretSource.words` that reports words that repeat."""
+
         def words(source, n):
             drawn = real(source, n)
             if drawn.tobytes() in self._seen_words:
@@ -264,9 +289,9 @@ class _StandIns:
             self._stop("source", caller(), message)
 
 
-def _trees_of_a_row(arguments: tuple, more: dict) -> int:
+def _trees_of_a_row(arguments: tuple, keywords: dict) -> int:
     """Return the largest sum that one row, or one person, can add to the counts of all trees together."""
-    return (more["n_trees"] if more["partition"] == "shared" else 1) * more.get("count_unit", 1)
+    return (keywords["n_trees"] if keywords["partition"] == "shared" else 1) * keywords.get("count_unit", 1)
 
 
 def _choice_log_pmf(scores: np.ndarray, *, allowed: np.ndarray, rate: float) -> np.ndarray:

@@ -65,7 +65,7 @@ def replay(
     ----------
     fit : function
         Takes a table and returns the result of the fit: a fitted estimator, a Forest, or a dict of arrays and plain
-        values. It asks its questions through `dpforest.privacy`.
+        values. The fit asks its questions through `dpforest.privacy`.
     before, after : (DataFrame, array), or any other argument of the fit
         Neighboring tables. Rows are identified by the index, or by their positions if there is no index.
     epsilon : float
@@ -87,44 +87,47 @@ def replay(
     first = record(fit, before, forced=forced)
     second = record(fit, after, first)
     findings = [*first.findings, *second.findings]
-    asked = list(zip(first.questions, second.questions, strict=False))
-    if not findings and len(asked) < len(first.questions):
-        left = first.questions[len(asked)]
-        findings.append(Finding("question", left.line, "this question is asked of one of the two tables only"))
-    findings += _branches(first, second, threads)
+    pairs = list(zip(first.questions, second.questions, strict=False))
+    if not findings and len(pairs) < len(first.questions):
+        extra = first.questions[len(pairs)]
+        findings.append(Finding("question", extra.line, "this question is asked of one of the two tables only"))
+    findings += _branch_findings(first, second, threads)
     changed = rows_changed(neighbors)
-    for a, b in asked:
-        findings += _moved_too_far(a, b, changed)
+    for a, b in pairs:
+        findings += _sensitivity_findings(a, b, changed)
     if one_tree:
-        findings += _trees_touched(asked, first, changed)
-        findings += _parts_touched(asked, first) if changed == 1 else []
+        findings += _tree_findings(pairs, first, changed)
+        findings += _part_findings(pairs, first) if changed == 1 else []
     if not any(f.kind in ("question", "public") for f in findings):
-        findings += _released(first, second)
-        findings += _not_in_the_ledger(first)
+        findings += _release_findings(first, second)
+        findings += _ledger_findings(first)
     # If one question has Gaussian noise, all questions have, because a ledger has only one kind of loss.
-    is_gaussian = any(a.is_gaussian for a, _ in asked)
-    loss = max(_total((_loss(*pair) for pair in way), is_gaussian) for way in (asked, [(b, a) for a, b in asked]))
+    is_gaussian = any(a.is_gaussian for a, _ in pairs)
+    loss = max(
+        _total((_loss(*pair) for pair in direction), is_gaussian) for direction in (pairs, [(b, a) for a, b in pairs])
+    )
     if loss > epsilon * (1 + ROUNDING):
-        worst = max(asked, key=lambda pair: _loss(*pair) + _loss(*pair[::-1]))[0]
-        most = f"{'μ' if is_gaussian else 'ε'} = {epsilon:g}"
-        findings.append(Finding("loss", worst.line, f"the answers lose {loss:.4g} in all, more than {most}"))
+        worst = max(pairs, key=lambda pair: _loss(*pair) + _loss(*pair[::-1]))[0]
+        allowed = f"{'μ' if is_gaussian else 'ε'} = {epsilon:g}"
+        findings.append(Finding("loss", worst.line, f"the answers lose {loss:.4g} in all, more than {allowed}"))
     return Replay(tuple(findings), loss, len(first.questions))
 
 
-def _branches(before: Tape, after: Tape, threads: bool) -> list[Finding]:
+def _branch_findings(before: Tape, after: Tape, threads: bool) -> list[Finding]:
+    """Report the first step that only one of the two fits takes."""
     if threads:
-        others = [s for s in (*before.steps, *after.steps) if (s in before.steps) != (s in after.steps)]
+        steps_of_one_fit = [s for s in (*before.steps, *after.steps) if (s in before.steps) != (s in after.steps)]
         message = "this runs with one of the two tables only"
-        return [Finding("branch", place_of(file, line), message) for file, _, line in others[:1]]
+        return [Finding("branch", place_of(file, line), message) for file, _, line in steps_of_one_fit[:1]]
     for a, b in zip(before.steps, after.steps, strict=False):
         if a != b:
             place = place_of(a[0], a[1] if a[:2] == b[:2] else a[2])
-            to = f"to line {a[2]} with one table and to line {b[2]} with the other"
-            return [Finding("branch", place, f"which way it goes from here depends on the rows: {to}")]
+            destinations = f"to line {a[2]} with one table and to line {b[2]} with the other"
+            return [Finding("branch", place, f"which way it goes from here depends on the rows: {destinations}")]
     return []
 
 
-def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
+def _sensitivity_findings(a: Question, b: Question, changed: int) -> list[Finding]:
     """Check that a question is paid for, and that its inputs differ by at most its sensitivity times `changed` rows."""
     if a.what == "assignment":
         return []
@@ -139,43 +142,46 @@ def _moved_too_far(a: Question, b: Question, changed: int) -> list[Finding]:
     sensitivity, (before, after) = a.declared[0], (a.declared[1].astype(float), b.declared[1].astype(float))
     if is_choice:
         difference = after - before
-        moved = float(np.ptp(difference, axis=1).sum())
+        distance = float(np.ptp(difference, axis=1).sum())
     else:
-        moved = _size(after - before, a.is_gaussian)
-    if moved <= changed * sensitivity * (1 + ROUNDING):
+        distance = _size(after - before, a.is_gaussian)
+    if distance <= changed * sensitivity * (1 + ROUNDING):
         return []
-    message = f"one row moves this input by {moved:g}, but a sensitivity of {sensitivity:g} is declared"
+    message = f"one row moves this input by {distance:g}, but a sensitivity of {sensitivity:g} is declared"
     return [Finding("sensitivity", a.line, message)]
 
 
-def _trees_touched(asked: list[tuple[Question, Question]], tape: Tape, changed: int) -> list[Finding]:
+def _tree_findings(pairs: list[tuple[Question, Question]], tape: Tape, changed: int) -> list[Finding]:
     """Check that the changed rows together affect at most `changed` trees, one for each changed row."""
-    touched: dict[int, str] = {}
-    for a, b in asked:
+    line_of_tree: dict[int, str] = {}
+    for a, b in pairs:
         rows = np.flatnonzero((a.private != b.private).any(axis=1))
         trees = _trees_of_leaves(tape.result, len(a.private))
         if trees is None and a.tree < 0:
             continue  # this question is about the whole table, before any tree grows
         for tree in np.unique(trees[rows]) if trees is not None and a.what != "choice" else [a.tree] * (len(rows) > 0):
-            touched.setdefault(int(tree), a.line)
-    if len(touched) <= changed:
+            line_of_tree.setdefault(int(tree), a.line)
+    if len(line_of_tree) <= changed:
         return []
-    line = list(touched.values())[changed]
-    return [Finding("trees", line, f"one row touches {len(touched)} trees: {', '.join(map(str, sorted(touched)))}")]
+    line = list(line_of_tree.values())[changed]
+    return [
+        Finding(
+            "trees", line, f"one row touches {len(line_of_tree)} trees: {', '.join(map(str, sorted(line_of_tree)))}"
+        )
+    ]
 
 
-def _parts_touched(asked: list[tuple[Question, Question]], tape: Tape) -> list[Finding]:
+def _part_findings(pairs: list[tuple[Question, Question]], tape: Tape) -> list[Finding]:
     """If splits and leaves must use disjoint parts of the rows, check that the changed row affects only one part."""
     forest = getattr(tape.result, "forest_", tape.result)
     if not isinstance(forest, Forest):
         return []
-    moved = [a for a, b in asked if not np.array_equal(a.private, b.private)]
-    disjoint = {STRUCTURE, ESTIMATION} <= {entry.part for entry in forest.ledger.entries}
-    if not disjoint or not {"choice", "labels"} <= {a.what for a in moved}:
+    changed_questions = [a for a, b in pairs if not np.array_equal(a.private, b.private)]
+    must_be_disjoint = {STRUCTURE, ESTIMATION} <= {entry.part for entry in forest.ledger.entries}
+    if not must_be_disjoint or not {"choice", "labels"} <= {a.what for a in changed_questions}:
         return []
-    return [
-        Finding("parts", moved[-1].line, "one row chooses splits and decides leaves, which are said to be disjoint")
-    ]
+    message = "one row chooses splits and decides leaves, which are said to be disjoint"
+    return [Finding("parts", changed_questions[-1].line, message)]
 
 
 def _trees_of_leaves(result: Any, n_leaves: int) -> np.ndarray | None:
@@ -187,7 +193,7 @@ def _trees_of_leaves(result: Any, n_leaves: int) -> np.ndarray | None:
     return np.arange(n_leaves)  # the result of a plain function has no forest, so each leaf counts as a tree
 
 
-def _released(before: Tape, after: Tape) -> list[Finding]:
+def _release_findings(before: Tape, after: Tape) -> list[Finding]:
     """Compare all attributes of the two fitted results, not only what a released file would contain."""
     if before.result is None or after.result is None:
         return []
@@ -199,24 +205,26 @@ def _released(before: Tape, after: Tape) -> list[Finding]:
     return [Finding("release", line, message)]
 
 
-def _not_in_the_ledger(tape: Tape) -> list[Finding]:
+def _ledger_findings(tape: Tape) -> list[Finding]:
     """Report the first charge that pays for fewer questions than were asked, or that the released ledger lacks."""
     ledger = getattr(tape.result, "ledger_", getattr(tape.result, "ledger", None))
-    left = list(ledger.entries) if isinstance(ledger, Ledger) else None
-    asked = Counter[int]()
+    unmatched = list(ledger.entries) if isinstance(ledger, Ledger) else None
+    n_answers = Counter[int]()
     for question in tape.questions:
         if (charge := question.charge) is None:
             continue
-        asked[charge.number] += 1
-        if asked[charge.number] > charge.uses:
-            message = f"{charge.entry.what!r} is asked {asked[charge.number]} times, but paid for {charge.uses} times"
+        n_answers[charge.number] += 1
+        if n_answers[charge.number] > charge.uses:
+            message = (
+                f"{charge.entry.what!r} is asked {n_answers[charge.number]} times, but paid for {charge.uses} times"
+            )
             return [Finding("unpaid", question.line, message)]
-        if left is None or asked[charge.number] > 1:
+        if unmatched is None or n_answers[charge.number] > 1:
             continue
-        if charge.entry not in left:
+        if charge.entry not in unmatched:
             message = f"{charge.entry.what!r} is asked and paid for, but the released ledger has no such line"
             return [Finding("unpaid", question.line, message)]
-        left.remove(charge.entry)
+        unmatched.remove(charge.entry)
     return []
 
 
@@ -224,17 +232,17 @@ def _loss(a: Question, b: Question) -> float:
     """Return the sum over independent draws of the largest ln P(answer | a) - ln P(answer | b), or the Gaussian μ."""
     if a.what == "assignment" or a.private.shape != b.private.shape:
         return 0.0
-    moved = (a.private != b.private).any(axis=1)
+    is_changed = (a.private != b.private).any(axis=1)
     if a.log_pmf is None:
         return a.rate * _size((a.private - b.private).astype(float), a.is_gaussian)
-    p, q = a.log_pmf(a.private)[moved], b.log_pmf(b.private)[moved] if b.log_pmf else np.empty(0)
+    p, q = a.log_pmf(a.private)[is_changed], b.log_pmf(b.private)[is_changed] if b.log_pmf else np.empty(0)
     with np.errstate(invalid="ignore"):
         return float(np.where(p == q, 0.0, p - q).max(axis=1, initial=-np.inf).sum())
 
 
-def _size(moved: np.ndarray, is_gaussian: bool) -> float:
+def _size(change: np.ndarray, is_gaussian: bool) -> float:
     """Return the size of an input's change: the L2 norm for Gaussian noise, otherwise the L1 norm."""
-    return float(np.sqrt((moved**2).sum()) if is_gaussian else np.abs(moved).sum())
+    return float(np.sqrt((change**2).sum()) if is_gaussian else np.abs(change).sum())
 
 
 def _total(losses: Iterable[float], is_gaussian: bool) -> float:

@@ -40,7 +40,7 @@ _CLASSES: Final = ((0, 1), (10, 50, 100), (-3, 7), tuple(range(50)), (-100, 0, 2
 _STRANGE: Final = (-100, 101, 200, 3)  # labels that are classes in only a few of the domains
 _TYPES: Final = (np.int8, np.int16, np.int32, np.float32, np.float64, object, str)
 
-Seen = tuple[list[bytes], str]
+Record = tuple[list[bytes], str]
 
 
 def check_same_rows(estimators: Collection[str] | None = None, seeds: Iterable[int] = range(SAMPLE)) -> Iterator[str]:
@@ -62,29 +62,32 @@ def check_same_rows(estimators: Collection[str] | None = None, seeds: Iterable[i
 
 
 def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[str]:
+    """Fit a small table with random settings, and compare each changed fit with the first fit."""
     for _ in range(20):
-        n, classes = int(rng.integers(4, 60)), _CLASSES[rng.integers(len(_CLASSES))]
-        settings = settings_of(rng, kind, n + 1, len(classes)) | {"n_jobs": None}
+        n_rows, classes = int(rng.integers(4, 60)), _CLASSES[rng.integers(len(_CLASSES))]
+        settings = settings_of(rng, kind, n_rows + 1, len(classes)) | {"n_jobs": None}
         # With a public scale, a fit asks no question before trees grow.
         if hasattr(kind, "fit_chunks") and rng.random() < 0.5:
             settings |= {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
         domain = random_domain(rng, len(classes), 3, classes=classes)
-        X, y = random_table(rng, domain, n, np.arange(len(classes)))
+        X, y = random_table(rng, domain, n_rows, np.arange(len(classes)))
         X = X.replace(np.inf, 1e300)  # only a table of numbers can hold infinity
-        y = np.where(rng.random(n) < 0.1, rng.choice(_STRANGE), y)
+        y = np.where(rng.random(n_rows) < 0.1, rng.choice(_STRANGE), y)
         settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
         model = kind(domain=domain, neighbors=str(rng.choice(NEIGHBORS)), **settings)
         try:
-            base = _seen(model, as_frame, (X, y))
+            expected = _recorded(model, as_frame, (X, y))
         except ValueError:
             continue  # the fit refuses settings that contradict each other
-        for name, input_format, table, jobs in _others(model, X, y, n // 2):
-            yield from _compared(f"{kind.__name__}, {n} rows, {name}", base, model, input_format, table, jobs)
+        for name, input_format, table, n_jobs in _changed_fits(model, X, y, n_rows // 2):
+            yield from _compared(
+                f"{kind.__name__}, {n_rows} rows, {name}", expected, model, input_format, table, n_jobs
+            )
         return
     yield f"{kind.__name__}: no fit accepted any of 20 random settings"
 
 
-def _others(
+def _changed_fits(
     model: Any, X: pd.DataFrame, y: np.ndarray, cut: int
 ) -> Iterator[tuple[str, InputFormat, Table, int | None]]:
     """Yield name, input format, table and number of threads of each changed fit."""
@@ -107,29 +110,30 @@ def _large(kind: type[ForestClassifier]) -> Iterator[str]:
     rng = np.random.default_rng(0)
     domain = random_domain(rng, 2, 1, classes=(0, 1))
     X, y = random_table(rng, domain, n, np.array([1]))
-    few: dict[str, Any] = {"n_estimators": 2, "max_depth": 1, "scale_share": "public", "size": n, "n_bound": 2 * n}
-    few = {name: value for name, value in few.items() if name in kind._get_param_names()}
-    model = kind(domain=domain, **few)
-    base = _seen(model, as_frame, (X, y))
+    settings: dict[str, Any] = {"n_estimators": 2, "max_depth": 1, "scale_share": "public", "size": n, "n_bound": 2 * n}
+    settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
+    model = kind(domain=domain, **settings)
+    expected = _recorded(model, as_frame, (X, y))
     for jobs in (2, 3):
-        yield from _compared(f"{kind.__name__}, {n:,} rows, {jobs} threads", base, model, as_frame, (X, y), jobs)
+        yield from _compared(f"{kind.__name__}, {n:,} rows, {jobs} threads", expected, model, as_frame, (X, y), jobs)
 
 
 def _compared(
-    what: str, base: Seen, model: Any, input_format: InputFormat, table: Table, jobs: int | None
+    what: str, expected: Record, model: Any, input_format: InputFormat, table: Table, jobs: int | None
 ) -> Iterator[str]:
+    """Record a changed fit. Yield a message if its questions or its released file differ from `expected`."""
     try:
-        asked, file = _seen(model, input_format, table, jobs)
+        inputs, file = _recorded(model, input_format, table, jobs)
     except ValueError as refusal:
         yield f"{what}: it refuses these rows, but a frame does not: {refusal}"
         return
-    if asked != base[0]:
+    if inputs != expected[0]:
         yield f"{what}: the questions to the rows differ from those for a frame with one thread"
-    elif file != base[1]:
+    elif file != expected[1]:
         yield f"{what}: the same answers give another file than for the same rows in a frame"
 
 
-def _seen(model: Any, input_format: InputFormat, table: Table, jobs: int | None = None) -> Seen:
+def _recorded(model: Any, input_format: InputFormat, table: Table, jobs: int | None = None) -> Record:
     """Return the inputs of all questions, and the released file.
 
     Inputs are sorted, because the order in which several threads grow trees is random.
@@ -141,5 +145,5 @@ def _seen(model: Any, input_format: InputFormat, table: Table, jobs: int | None 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tape = record(fit, table, forced=_EXACT)
-    asked = [question.private.tobytes() for question in tape.questions if question.what != "assignment"]
-    return sorted(asked), tape.result.released_.to_json()
+    inputs = [question.private.tobytes() for question in tape.questions if question.what != "assignment"]
+    return sorted(inputs), tape.result.released_.to_json()

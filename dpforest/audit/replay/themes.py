@@ -123,9 +123,9 @@ def rows_in_parts(rng: np.random.Generator, kind: type[ForestClassifier], seed: 
     input_format = formats[rng.integers(len(formats))] if formats else as_frame
     if rng.random() < 0.6:
         return random_case(rng, kind, n, domain, input_format=input_format, scale_share=float(rng.choice([0.1, 0.5])))
-    few = int(rng.integers(1, 4))
+    n_trees = int(rng.integers(1, 4))
     return random_case(
-        rng, kind, n, domain, input_format=input_format, scale_share="public", n_estimators=few, max_depth=few
+        rng, kind, n, domain, input_format=input_format, scale_share="public", n_estimators=n_trees, max_depth=n_trees
     )
 
 
@@ -143,13 +143,15 @@ def persons(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -
     if rng.random() < 0.3:  # all rows are the same
         X, y = X.iloc[np.zeros(len(X), int)].reset_index(drop=True), np.repeat(y[:1], len(y))
     X["person"] = person if rng.random() < 0.5 else np.array([f"{i:03}" for i in person])
-    others = person < n_others
-    one, other = others | (person == n_others), others | ((person == n_others + 1) & (neighbors != ADD_REMOVE))
-    pair = [(X[rows].reset_index(drop=True), y[rows]) for rows in (one, other)]
+    is_other_person = person < n_others
+    with_person = is_other_person | (person == n_others)
+    with_replacement = is_other_person | ((person == n_others + 1) & (neighbors != ADD_REMOVE))
+    pair = [(X[rows].reset_index(drop=True), y[rows]) for rows in (with_person, with_replacement)]
     settings = {"epsilon": 1.0, **settings_of(rng, kind, n_others + 1, domain.n_classes)}
     before, after = pair if rng.random() < 0.5 else pair[::-1]
     settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
-    formats = [read for read in formats_of_persons(kind) if read is not as_csv]  # `as_csv` refuses a file of one row
+    # `as_csv` refuses a file of one row.
+    formats = [input_format for input_format in formats_of_persons(kind) if input_format is not as_csv]
     rare = "" if rng.random() < 0.5 else str(rng.choice(list(RARE)))
     model = kind(domain=domain, neighbors=neighbors, **settings)
     return Case(model, before, after, formats[rng.integers(len(formats))], rare)

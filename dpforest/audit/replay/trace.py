@@ -71,11 +71,11 @@ def traced(tape: Tape, fit: Callable) -> Iterator[None]:
             return None
         return local(frame, set(), [frame.f_lineno])
 
-    before, before_threads = sys.gettrace(), threading.gettrace()
+    earlier, earlier_of_threads = sys.gettrace(), threading.gettrace()
     sys.settrace(tracer)
     threading.settrace(tracer)
     try:
         yield
     finally:
-        sys.settrace(before)
-        threading.settrace(before_threads)
+        sys.settrace(earlier)
+        threading.settrace(earlier_of_threads)

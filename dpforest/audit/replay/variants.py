@@ -181,9 +181,9 @@ def _replayed(name: str, neighbors: str, n: int, seed: int, forced: Forced | Non
     def fit(table: Table) -> ForestClassifier:
         return clone(model).fit(*table)
 
-    several = model.n_jobs not in (None, 1)
-    how: dict[str, Any] = {"one_tree": divides_rows(model), "threads": several, "forced": forced}
-    return replay(fit, *pair, epsilon=most_of(model), neighbors=neighbors, **how)
+    has_threads = model.n_jobs not in (None, 1)
+    options: dict[str, Any] = {"one_tree": divides_rows(model), "threads": has_threads, "forced": forced}
+    return replay(fit, *pair, epsilon=most_of(model), neighbors=neighbors, **options)
 
 
 def most_of(model: ForestClassifier) -> float:

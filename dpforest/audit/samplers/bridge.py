@@ -39,16 +39,16 @@ def check_bridge(*, n_tapes: int = 2_000, cuts: int = 64) -> Iterator[str]:
     for number in range(n_tapes):
         tape = random_tape(rng)
         for case in _cases(rng):
-            compiled, source = _walked(case[0], case, tape), _walked(as_python(case[0]), case, tape)
+            compiled, source = _results_on_tape(case[0], case, tape), _results_on_tape(as_python(case[0]), case, tape)
             if compiled != source:
                 yield f"{_name(case)}: compiled it gives {compiled} on tape {number}, its source {source}"
     tape = rng.integers(0, 2**16, 4_096).astype(np.uint16)
     for case in _cases(rng):
-        endless = _walked(case[0], case, tape)[2]
+        endless = _results_on_tape(case[0], case, tape)[2]
         for cut in range(1, cuts + 1):
-            if _in_pieces(case, tape, cut) != endless:
+            if _results_in_pieces(case, tape, cut) != endless:
                 yield f"{_name(case)}: cut after {cut} lanes a tape gives something else"
-    yield from _feeding(rng, cuts)
+    yield from _supply(rng, cuts)
     yield from _words()
 
 
@@ -64,7 +64,8 @@ def _cases(rng: np.random.Generator) -> Iterator[Case]:
     k = int(rng.integers(1, 6))
     counts = rng.integers(0, rng.choice([2, 30, 2**31]), (_ROWS, k))
     num, den = _RATIOS[rng.integers(len(_RATIOS))]
-    few, scale = np.minimum(counts, 40), max(num, 1)  # small gaps, because splits refuse products that would overflow
+    small_counts = np.minimum(counts, 40)  # splits refuse large gaps, whose products would overflow
+    scale = max(num, 1)
     allowed = rng.random(counts.shape) < 0.6
     allowed[:, 0] |= ~allowed.any(axis=1)
     yield samplers._assign_kernel, _ROWS, (int(rng.choice([1, 2, 3, 77, 65_535])),)
@@ -72,21 +73,22 @@ def _cases(rng: np.random.Generator) -> Iterator[Case]:
     yield samplers._exponential_kernel, _ROWS, (counts, num, den, int(rng.choice([1, 2**31])))
     yield samplers._discrete_laplace_kernel, counts.size, (counts.reshape(counts.size), scale, den)
     yield gaussian._rounded_gaussian_kernel, counts.size, (counts.reshape(counts.size) - 2**30, scale, den)
-    yield selection._choose_kernel, _ROWS, (20 - few, allowed, num, den, np.zeros(k, np.int64))
+    yield selection._choose_kernel, _ROWS, (20 - small_counts, allowed, num, den, np.zeros(k, np.int64))
 
 
 def _name(case: Case) -> str:
     return case[0].__name__
 
 
-def _walked(kernel: Callable, case: Case, tape: np.ndarray) -> tuple[int, int, list[int]]:
+def _results_on_tape(kernel: Callable, case: Case, tape: np.ndarray) -> tuple[int, int, list[int]]:
     """Return the row and the tape position at which the kernel stops, and the results of the finished rows."""
     out = np.full(case[1], -1, np.int64)
     row, at = kernel(tape, 0, *case[2], out)
     return int(row), int(at), out[:row].tolist()
 
 
-def _in_pieces(case: Case, tape: np.ndarray, cut: int) -> list[int]:
+def _results_in_pieces(case: Case, tape: np.ndarray, cut: int) -> list[int]:
+    """Return the results of a kernel that gets a tape in pieces of `cut` lanes."""
     out, row, begin, end = np.full(case[1], -1, np.int64), 0, 0, cut
     while row < case[1] and end <= tape.size:
         row, at = case[0](tape[begin:end], row, *case[2], out)
@@ -121,37 +123,37 @@ class _OneStream(SecretSource):
         return self._words[self._place - n : self._place].copy()
 
 
-def _feeding(rng: np.random.Generator, cuts: int) -> Iterator[str]:
+def _supply(rng: np.random.Generator, cuts: int) -> Iterator[str]:
     """Check that `run_tape` yields the results of one endless tape, for any number of lanes in each piece of tape."""
     words = rng.integers(0, 2**64, 8_192, np.uint64)
     for case in _cases(rng):
-        endless = _walked(case[0], case, words.view(np.uint16))[2]
+        endless = _results_on_tape(case[0], case, words.view(np.uint16))[2]
         for lanes in (*range(4, cuts + 1, 4), samplers.LANES):
             out = np.full(case[1], -1, np.int64)
             rebound(samplers.run_tape, LANES=lanes)(case[0], case[1], _OneStream(words), *case[2], out)
             if out.tolist() != endless:
                 yield f"{_name(case)}: fed with {lanes} lanes at a time it gives something else"
     words = rng.integers(0, 2**64, 40_000, np.uint64)
-    many: Case = samplers._assign_kernel, 150_000, (1_000,)
-    out = np.full(many[1], -1, np.int64)
-    samplers.run_tape(many[0], many[1], _OneStream(words), *many[2], out)
-    if out.tolist() != _walked(many[0], many, words.view(np.uint16))[2]:
-        yield f"{_name(many)}: {many[1]:,} rows do not take their lanes one after another"
+    many_rows: Case = samplers._assign_kernel, 150_000, (1_000,)
+    out = np.full(many_rows[1], -1, np.int64)
+    samplers.run_tape(many_rows[0], many_rows[1], _OneStream(words), *many_rows[2], out)
+    if out.tolist() != _results_on_tape(many_rows[0], many_rows, words.view(np.uint16))[2]:
+        yield f"{_name(many_rows)}: {many_rows[1]:,} rows do not take their lanes one after another"
 
 
 def _words() -> Iterator[str]:
     """Check that each byte of a word comes from the system exactly once, and that each call gets new bytes."""
-    given = np.random.default_rng(1).bytes(2**17)
-    place = 0
+    system_bytes = np.random.default_rng(1).bytes(2**17)
+    n_read = 0
 
     class System:
         @staticmethod
         def urandom(n: int) -> bytes:
-            nonlocal place
-            place += n
-            return given[place - n : place]
+            nonlocal n_read
+            n_read += n
+            return system_bytes[n_read - n : n_read]
 
     words = rebound(SecretSource.words, os=System)
-    drawn = b"".join(words(SecretSource(), n).tobytes() for n in (1, 0, 3, 32, 33, 8_192))
-    if drawn != given[: 8 * (1 + 3 + 32 + 33 + 8_192)] or place != len(drawn):
+    words_as_bytes = b"".join(words(SecretSource(), n).tobytes() for n in (1, 0, 3, 32, 33, 8_192))
+    if words_as_bytes != system_bytes[: 8 * (1 + 3 + 32 + 33 + 8_192)] or n_read != len(words_as_bytes):
         yield "the words of a release are not the system's bytes, one after another"

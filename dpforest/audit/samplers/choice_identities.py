@@ -18,6 +18,7 @@ _FAR: Final = ((40, 0), (0, 1_000, 1_000), (65_535, 65_536), (2**31 - 1, 0, 2**3
 
 
 def labels(whole: bool) -> Iterator[Case]:
+    """Yield identities for the labels of small leaves, and of leaves with large counts or gaps."""
     for leaf in _leaves(whole):
         for num, den in _RATES if leaf in _FAR[:2] else _RATES[:1] if whole else _RATES[1:2]:
             yield from _labels_of((leaf,), num, den)
@@ -28,8 +29,8 @@ def labels(whole: bool) -> Iterator[Case]:
 
 def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Iterator[Case]:
     """Yield identities for the labels of these leaves. The labels of several leaves must be independent."""
-    table, so_many = np.array(leaves, np.int64), len(leaves[0])
-    order = np.full(so_many, -9, np.int64)  # scratch array; its old contents must have no effect
+    table, n_classes = np.array(leaves, np.int64), len(leaves[0])
+    order = np.full(n_classes, -9, np.int64)  # scratch array; its old contents must have no effect
     where = f"{' and '.join(map(str, leaves))} at rate {num}/{den}"
     laws = [permute_and_flip_law(leaf, num, den) for leaf in leaves]
     kernel, arguments = samplers._permute_and_flip_kernel, (table, num, den, order)
@@ -38,10 +39,10 @@ def _labels_of(leaves: tuple[tuple[int, ...], ...], num: int, den: int) -> Itera
     if len(leaves) > 1:
         return  # the exponential mechanism runs a loop for each row, and `Draws` would count the rounds of all loops
     for cap in (2**31, 1):
-        once: Law = {(c,): w for c, w in _accepted(leaves[0], range(so_many), num, den, cap).items()}
+        one_round: Law = {(c,): w for c, w in _accepted(leaves[0], range(n_classes), num, den, cap).items()}
         computed_law = partial(law_of_rows, samplers._exponential_kernel, (table, num, den, cap), ROUNDS)
         what = f"labels by the exponential mechanism, cap {cap:,}, of {where}"
-        yield what, computed_law, after_rounds(once, ROUNDS)
+        yield what, computed_law, after_rounds(one_round, ROUNDS)
 
 
 def permute_and_flip_law(leaf: Sequence[int], num: int, den: int) -> Law:
@@ -77,6 +78,7 @@ def _accepted(scores: Sequence[int], allowed: Sequence[int], num: int, den: int,
 
 
 def _joint(laws: Sequence[Law]) -> Law:
+    """Return the joint law of independent results, which are tuples."""
     joint: Law = {(): Sum({0: 1})}
     for pmf in laws:
         joint = {a + b: p * q for a, p in joint.items() for b, q in pmf.items()}
@@ -108,11 +110,12 @@ def splits(whole: bool) -> Iterator[Case]:
 
 
 def _split(scores: tuple[int, ...], mask: tuple[bool, ...], num: int, den: int) -> Case:
+    """Return the identity for the choice in one node. `mask` states which candidates are allowed."""
     allowed = [c for c, may in enumerate(mask) if may]
-    once: Law = {(c,): w for c, w in _accepted(scores, allowed, num, den).items()}
+    one_round: Law = {(c,): w for c, w in _accepted(scores, allowed, num, den).items()}
     what = f"a choice among {scores}, of which {allowed} may be asked, at rate {num}/{den}"
     computed_law = partial(_law_of_choices, np.array([scores]), np.array([mask]), num, den, ROUNDS)
-    return what, computed_law, after_rounds(once, ROUNDS)
+    return what, computed_law, after_rounds(one_round, ROUNDS)
 
 
 def _two_nodes() -> Case:

@@ -46,6 +46,7 @@ def check_rare_draws() -> Iterator[str]:
 
 
 def _unlike(*tests: Callable[[], Iterator[tuple[str, float]]]) -> Iterator[str]:
+    """Yield a message for each draw whose p-value is below `FALSE_ALARM`."""
     for what, p in itertools.chain.from_iterable(test() for test in tests):
         if p < FALSE_ALARM:
             yield f"{what}: draws do not follow the law (p = {p:.2g})"
@@ -71,13 +72,15 @@ def chi_square(observed: np.ndarray, expected: np.ndarray) -> float:
     rare = expected < 50  # with smaller expected counts, the test rejects too often at p-values near `FALSE_ALARM`
     observed = np.append(observed[~rare], observed[rare].sum())
     expected = np.append(expected[~rare], expected[rare].sum())
-    used = expected > 0
-    if used.sum() < 2:
+    is_possible = expected > 0
+    if is_possible.sum() < 2:
         return 1.0
-    if used.sum() == 2:
-        n, share = int(observed[used].sum()), expected[used][1] / expected[used].sum()
-        return float(binomtest(int(observed[used][1]), n, share).pvalue)
-    return float(chisquare(observed[used], expected[used] * observed.sum() / expected[used].sum()).pvalue)
+    if is_possible.sum() == 2:
+        n, share = int(observed[is_possible].sum()), expected[is_possible][1] / expected[is_possible].sum()
+        return float(binomtest(int(observed[is_possible][1]), n, share).pvalue)
+    return float(
+        chisquare(observed[is_possible], expected[is_possible] * observed.sum() / expected[is_possible].sum()).pvalue
+    )
 
 
 def _labels() -> Iterator[tuple[str, float]]:
@@ -99,8 +102,9 @@ def _rare_labels() -> Iterator[tuple[str, float]]:
 
 
 def _one_leaf(name: str, draw, leaf: list[int], rate: Fraction, n: int, *, top_only: bool = False) -> float:
-    drawn = draw(np.tile(leaf, (n, 1)), rate, SecretSource())
-    observed = np.bincount(drawn, minlength=len(leaf)).astype(float)
+    """Draw n labels of one leaf, and return the p-value of their frequencies."""
+    labels = draw(np.tile(leaf, (n, 1)), rate, SecretSource())
+    observed = np.bincount(labels, minlength=len(leaf)).astype(float)
     expected = n * np.exp(log_pmf(name, np.array([leaf]), float(rate)))[0]
     if top_only:  # all losing labels have the same probability, so the test pools them
         observed = np.array([observed[0], observed[1:].sum()])

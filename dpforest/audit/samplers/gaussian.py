@@ -7,7 +7,7 @@ The checks show five facts:
 - To compare two uniform numbers, the sampler reads digits of both in turn, and stops when the result is certain.
 - For fixed k and x, the function `_bernoulli_exp_digits` (below: the series) returns True with probability exp(-x p),
   where p = (2k + x)/(2k + 2).
-- The sampler proposes and keeps a pair (k, x) with a density proportional to exp(-(k+x)**2/2). This is checked as an
+- The sampler proposes and keeps a pair (k, x) with a density proportional to exp(-(k+x)**2/2). The check proves an
   identity in powers of 1/e.
 - The sampler rounds a pair exactly, from as few digits as possible.
 - The whole sampler is correct (`gaussian_bits`).
@@ -61,25 +61,26 @@ def _comparisons(whole: bool) -> Iterator[Case]:
 def _compared(known: tuple[int, ...], digits: tuple[int, ...], most: int) -> Law:
     below = as_python(gaussian._below)
     for lanes in itertools.product(digits, repeat=most):
-        left = iter(lanes)
+        unread = iter(lanes)
         new: list[int] = []
-        old, certain = list(known), True
-        while certain and new == old[: len(new)]:
+        old, is_certain = list(known), True
+        while is_certain and new == old[: len(new)]:
             try:
-                new.append(next(left))
+                new.append(next(unread))
                 if len(old) < len(new):
-                    old.append(next(left))
+                    old.append(next(unread))
             except StopIteration:
-                certain = False
-        tape, fresh, mine = np.array([9, *lanes, 5], np.uint16)[:-1], np.zeros(9, np.uint16), np.zeros(9, np.uint16)
-        mine[: len(known)] = known
-        answer, n_fresh, n_known, at = below(tape, 1, fresh, mine, len(known))
-        if not certain:
+                is_certain = False
+        tape = np.array([9, *lanes, 5], np.uint16)[:-1]
+        new_digits, old_digits = np.zeros(9, np.uint16), np.zeros(9, np.uint16)
+        old_digits[: len(known)] = known
+        answer, n_fresh, n_known, at = below(tape, 1, new_digits, old_digits, len(known))
+        if not is_certain:
             if at != tape.size:
                 raise ValueError(f"with the lanes {lanes} the comparison ends before it is certain")
         elif (answer, at) != (new < old, 1 + len(new) + len(old) - len(known)):
             raise ValueError(f"with the lanes {lanes} the answer is {answer} after {at - 1} of them")
-        elif fresh[:n_fresh].tolist() != new or mine[:n_known].tolist() != old:
+        elif new_digits[:n_fresh].tolist() != new or old_digits[:n_known].tolist() != old:
             raise ValueError(f"with the lanes {lanes} the digits that are kept differ from those that were read")
     return {}
 
@@ -101,8 +102,8 @@ def _series(whole: bool) -> Iterator[Case]:
 def _by_runs(k: int, x: Fraction, steps: int) -> Law:
     """Raise ValueError unless, after `steps` steps, the bounds on P(True) are narrow and enclose the right value."""
     pmf = law_of(partial(_run, k, x, steps), most=10_000)
-    sure = {result: Fraction(weight.terms.get(0, 0)) for result, weight in pmf.items()}
-    low, high = sure.get(True, Fraction(0)), 1 - sure.get(False, Fraction(0))
+    completed = {result: Fraction(weight.terms.get(0, 0)) for result, weight in pmf.items()}
+    low, high = completed.get(True, Fraction(0)), 1 - completed.get(False, Fraction(0))
     product = x * (2 * k + x) / (2 * k + 2)
     above = sum(((-product) ** j / math.factorial(j) for j in range(41)), Fraction(0))
     below = above - product**41 / math.factorial(41)
@@ -191,9 +192,9 @@ def _law_of_pairs(x: Fraction, most: int, rounds: int) -> Law:
         def unit(tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
             nonlocal hits, length
             chance = power(a, b)
-            more = draws.pick(("more", hits), lambda: [(True, chance), (False, 1 - chance)])
-            hits, length = hits + 1 if more else 0, 0
-            return (more, at + 1) if hits <= most else (more, Unread.size)  # too long: the draw is void
+            success = draws.pick(("more", hits), lambda: [(True, chance), (False, 1 - chance)])
+            hits, length = hits + 1 if success else 0, 0
+            return (success, at + 1) if hits <= most else (success, Unread.size)  # too long: the draw is void
 
         def rounding(tape: Any, at: int, k: int, num: int, den: int, digits: Any, n: int) -> tuple[int, int]:
             if (num, den, digits, n) != (7, 4, "x", length):
@@ -217,12 +218,12 @@ def _roundings(whole: bool) -> Iterator[Case]:
         yield f"rounding at sigma = {num}/{den}", partial(_rounded_rightly, num, den, 60 if whole else 12), {}
 
 
-def _rounded_rightly(num: int, den: int, so_many: int) -> Law:
+def _rounded_rightly(num: int, den: int, n_borders: int) -> Law:
     rng, sigma, source = np.random.default_rng(num), Fraction(num, den), as_python(gaussian._round)
     for k in (0, 1, 3, 30, 2**24):
         least = math.floor(sigma * k + Fraction(1, 2))
         spread = math.floor(sigma) + 1
-        for border in {least + int(spread * u) for u in rng.random(so_many)} | {least, least + 1, least + spread}:
+        for border in {least + int(spread * u) for u in rng.random(n_borders)} | {least, least + 1, least + spread}:
             x = (border - Fraction(1, 2)) / sigma - k  # |z| changes from border - 1 to border at this x
             near = math.floor(x * _BASE**5) if 0 <= x < 1 else int.from_bytes(rng.bytes(10), "little")
             for number in (near - 1, near, near + 1, near // _BASE**4 * _BASE**4, near | (_BASE**4 - 1)):

@@ -96,9 +96,9 @@ def _with_bits(num: int, den: int, least: float, draws: Draws) -> Any:
         nonlocal hits, first
         if hits == 0 and not first:
             raise _Again
-        more, at = coin(tape, at, a, b)
-        hits, first = hits + 1 if more else 0, False
-        return more, at
+        success, at = coin(tape, at, a, b)
+        hits, first = hits + 1 if success else 0, False
+        return success, at
 
     def uniform(tape: Any, at: int, n: int) -> tuple[int, int]:
         faces = [(0, _chance(1 / n)), (1, _chance(1 / n)), (n - 1, _chance(1 - 2 / n))]

@@ -59,8 +59,8 @@ def _by_series(a: int, b: int) -> Law:
         return bool(rebound(samplers._bernoulli_exp_unit, bernoulli=oracles.bernoulli)(Unread(), 0, a, b)[0])
 
     pmf = law_of(run, rounds=40, most=40)
-    sure = {result: Fraction(weight.terms.get(0, 0)) for result, weight in pmf.items()}
-    low, high = sure.get(True, Fraction(0)), 1 - sure.get(False, Fraction(0))
+    completed = {result: Fraction(weight.terms.get(0, 0)) for result, weight in pmf.items()}
+    low, high = completed.get(True, Fraction(0)), 1 - completed.get(False, Fraction(0))
     x = Fraction(a, b)
     below = sum(((-x) ** j / factorial(j) for j in range(60)), Fraction(0))  # the last term is negative
     above = below + x**60 / factorial(60)
@@ -71,8 +71,8 @@ def _by_series(a: int, b: int) -> Law:
 
 def _coins(whole: bool) -> Iterator[Case]:
     """Yield identities of coins of exp(-a/b), composed of coins for the whole part and for the fraction of a/b."""
-    some = ((0, 7), (3, 7), (7, 7), (8, 7), (13, 1), (90, 7), (300, 1), (2**32 - 17, 2**32 - 5), (2**38 + 1, 2**31))
-    for a, b in some:
+    small = ((0, 7), (3, 7), (7, 7), (8, 7), (13, 1), (90, 7), (300, 1))
+    for a, b in (*small, (2**32 - 17, 2**32 - 5), (2**38 + 1, 2**31)):
         yield f"a coin of exp(-{a}/{b})", partial(_coin_by_parts, a, b), {True: power(a, b), False: 1 - power(a, b)}
 
 
@@ -104,9 +104,9 @@ def _law_of_noise(num: int, den: int, most: int, rounds: int) -> Law:
         def unit(tape: Any, at: int, a: int, b: int) -> tuple[bool, int]:
             nonlocal hits
             hits += 1
-            more, at = oracles.unit(tape, at, a, b)
-            hits = hits if more else 0
-            return (more, at) if hits <= most else (more, Unread.size)  # a longer geometric part voids the draw
+            success, at = oracles.unit(tape, at, a, b)
+            hits = hits if success else 0
+            return (success, at) if hits <= most else (success, Unread.size)  # a longer geometric part voids the draw
 
         names = {"uniform": oracles.uniform, "bernoulli_exp": oracles.bernoulli_exp, "_bernoulli_exp_unit": unit}
         z, at = rebound(samplers.discrete_laplace, **names)(Unread(), 0, num, den)
@@ -122,29 +122,29 @@ def _noise_law(num: int, den: int, most: int, rounds: int) -> Law:
 
     A round yields z with probability (1 - 1/e)/(2 num) Σ exp(-(|z| den + j)/num), summed over j = 0, ..., den - 1.
     """
-    one = (1 - power(1, 1)) * Fraction(1, 2 * num)
+    factor = (1 - power(1, 1)) * Fraction(1, 2 * num)
 
     def of_round(z: int) -> Sum:
-        return sum((power(abs(z) * den + j, num) for j in range(den)), Sum()) * one
+        return sum((power(abs(z) * den + j, num) for j in range(den)), Sum()) * factor
 
     # A round is void if the sampler rejects its uniform number u, or if it yields a negative zero.
     void = sum((1 - power(u, num) for u in range(num)), Sum()) * Fraction(1, num) + of_round(0)
-    times, so_often = Sum(), Sum({0: 1})
+    expected_rounds, reach_probability = Sum(), Sum({0: 1})
     for _ in range(rounds):
-        times, so_often = times + so_often, so_often * void
+        expected_rounds, reach_probability = expected_rounds + reach_probability, reach_probability * void
     reach = num * most // den - 1
-    return {z: of_round(z) * times for z in range(-reach, reach + 1)}
+    return {z: of_round(z) * expected_rounds for z in range(-reach, reach + 1)}
 
 
 def _cells(whole: bool) -> Iterator[Case]:
     """Yield checks that noise has the same law for every count, and that a row gets into each tree equally often."""
-    some, chance = np.array(_COUNTS), Sum({0: Fraction(1, len(_NOISE))})
+    counts, chance = np.array(_COUNTS), Sum({0: Fraction(1, len(_NOISE))})
     for count in _COUNTS:
         cells = np.array([count], np.int64)
         pmf = {(count + z,): chance for z in _NOISE}
         yield f"a count of {count:,} with noise", partial(_law_of_cells, cells), pmf
-    pairs = {(int(some[2]) + z, int(some[5]) + w): chance * chance for z in _NOISE for w in _NOISE}
-    yield "two counts with noise", partial(_law_of_cells, some[[2, 5]]), pairs
+    pairs = {(int(counts[2]) + z, int(counts[5]) + w): chance * chance for z in _NOISE for w in _NOISE}
+    yield "two counts with noise", partial(_law_of_cells, counts[[2, 5]]), pairs
     for n in (1, 2, 3, 10, 65_535) if whole else (1, 3, 1_000):
         pmf = {(i,): Sum({0: Fraction(1, n)}) for i in range(n)}
         yield f"a row among {n:,} trees", partial(_law_of_trees, n, 1), pmf

@@ -41,8 +41,8 @@ def check_lanes(*, whole: bool = True) -> Iterator[str]:
     for p, q in _PAIRS:
         for start in (0, 3):
             yield from _bernoulli(p, q, start)
-    some = (511, 1_000, 5_120, 32_767, 32_769, 51_200, 65_535, 65_536)
-    for n in range(1, LANES + 1) if whole else (*range(1, 300), *some):
+    larger = (511, 1_000, 5_120, 32_767, 32_769, 51_200, 65_535, 65_536)
+    for n in range(1, LANES + 1) if whole else (*range(1, 300), *larger):
         if not _is_uniform(n, np.empty(n, np.int64), np.empty(4, np.uint16)):
             yield f"uniform numbers below {n:,}: not every one has as many lanes as the others"
     for n in _LARGE:
@@ -58,39 +58,39 @@ def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
     yes = no = Fraction(0)
     for depth in range(1, _DEPTH + 1):
         last_place = start + depth - 1
-        says_yes, says_no, left = _lanes_of_bernoulli(tape, start, last_place, p, q)
+        says_yes, says_no, undecided = _lanes_of_bernoulli(tape, start, last_place, p, q)
         yes, no = yes + Fraction(says_yes, LANES**depth), no + Fraction(says_no, LANES**depth)
         digits = p * LANES**depth // q
-        rest = int(p < q)  # if p = q, the first lane decides
-        if yes != Fraction(digits, LANES**depth) or no != 1 - Fraction(digits + rest, LANES**depth):
+        n_undecided = int(p < q)  # if p = q, the first lane decides
+        if yes != Fraction(digits, LANES**depth) or no != 1 - Fraction(digits + n_undecided, LANES**depth):
             yield f"a coin of {p}/{q}: after {depth} lanes it is yes with {yes} and no with {no}"
             return
-        if not rest:
+        if not n_undecided:
             return
-        tape[last_place] = left
+        tape[last_place] = undecided
 
 
 @njit(nogil=True, cache=True)
 def _lanes_of_bernoulli(tape, start, place, p, q):
     """Return how many values of the lane at `place` mean yes, how many mean no, and the last value of neither kind."""
-    yes, no, left = 0, 0, 0
+    yes, no, undecided = 0, 0, 0
     for lane in range(LANES):
         tape[place] = lane
         hit, at = bernoulli(tape, start, p, q)
         if at != place + 1:
-            left = lane
+            undecided = lane
         elif hit:
             yes += 1
         else:
             no += 1
-    return yes, no, left
+    return yes, no, undecided
 
 
 @njit(nogil=True, cache=True)
 def _is_uniform(n, hits, tape):
     """Return whether each number has 65,536 // n lane values, and a skipped lane has no effect on the next lane."""
     hits[:] = 0
-    gone = -1
+    skipped = -1
     for lane in range(LANES):
         tape[0], tape[1] = lane, _NEXT_LANE
         x, at = uniform(tape, 0, n)
@@ -99,18 +99,18 @@ def _is_uniform(n, hits, tape):
                 return False
             hits[x] += 1
         else:
-            gone = lane
+            skipped = lane
     for x in range(n):
         if hits[x] != LANES // n:
             return False
-    if gone < 0:
+    if skipped < 0:
         return True
     for lane in range(0, LANES, 1 if n <= 300 else 199):
         tape[0], tape[1] = lane, _NEXT_LANE
         x, at = uniform(tape, 0, n)
-        tape[0], tape[1], tape[2] = gone, lane, _NEXT_LANE
-        again, after = uniform(tape, 0, n)
-        if (at == 1) != (after == 2) or (at == 1 and again != x):
+        tape[0], tape[1], tape[2] = skipped, lane, _NEXT_LANE
+        x_after_skip, at_after_skip = uniform(tape, 0, n)
+        if (at == 1) != (at_after_skip == 2) or (at == 1 and x_after_skip != x):
             return False
     return True
 
@@ -138,9 +138,9 @@ def _large(n: int) -> Iterator[str]:
     It must return an accepted number modulo n.
     """
     fair = 2**32 // n * n
-    some = np.random.default_rng(n).integers(0, 2**32, 2_000, np.uint64).tolist()
+    random_numbers = np.random.default_rng(n).integers(0, 2**32, 2_000, np.uint64).tolist()
     tape = np.full(5, _NEXT_LANE, np.uint16)
-    for number in (0, 1, n - 1, n, fair - 1, fair, fair + 1, 2**32 - 1, *some):
+    for number in (0, 1, n - 1, n, fair - 1, fair, fair + 1, 2**32 - 1, *random_numbers):
         if number < 2**32:
             tape[:2] = number >> 16, number & 0xFFFF
             x, at = uniform(tape, 0, n)

@@ -65,12 +65,12 @@ def _whole(value: Any, least: int, most: int) -> int:
 
 def filled(kernel: Callable, n: int, *arguments: Any) -> tuple[int, ...]:
     """Return the results of a kernel for n rows. Raise ValueError if it omits rows or changes its inputs."""
-    given = [np.array(a) for a in arguments]
+    copies = [np.array(a) for a in arguments]
     out = np.full(n, -(2**62), np.int64)
     with np.errstate(over="raise"):
         row, _ = kernel(Unread(), 0, *arguments, out)
     # Besides `out`, a kernel may write only to the scratch array, which is the last argument.
-    if row != n or any(not np.array_equal(a, b) for a, b in zip(given[:-1], arguments[:-1])):
+    if row != n or any(not np.array_equal(a, b) for a, b in zip(copies[:-1], arguments[:-1])):
         raise ValueError(f"{row} of {n} rows are done, or it writes into its input")
     return tuple(out.tolist())
 
@@ -91,19 +91,19 @@ def after_rounds(once: Law, rounds: int) -> Law:
 
     If the last round is void, the result is `OPEN`.
     """
-    again, times, so_often = 1 - sum(once.values(), Sum()), Sum(), Sum({0: 1})
+    void, expected_rounds, reach_probability = 1 - sum(once.values(), Sum()), Sum(), Sum({0: 1})
     for _ in range(rounds):
-        times, so_often = times + so_often, so_often * again
-    pmf = {result: weight * times for result, weight in once.items()}
-    return pmf | ({OPEN: so_often} if so_often.terms else {})
+        expected_rounds, reach_probability = expected_rounds + reach_probability, reach_probability * void
+    pmf = {result: weight * expected_rounds for result, weight in once.items()}
+    return pmf | ({OPEN: reach_probability} if reach_probability.terms else {})
 
 
 def unlike(computed: Law, pmf: Law) -> str:
     """Return a message about the first result whose probability differs from the law; empty if no result differs."""
     for result in [*pmf, *[r for r in computed if r not in pmf]]:
-        have, want = computed.get(result, Sum()), pmf.get(result, Sum())
-        if have != want:
-            return f"{_short(result)} has the probability {have}, not {want}"
+        computed_weight, right_weight = computed.get(result, Sum()), pmf.get(result, Sum())
+        if computed_weight != right_weight:
+            return f"{_short(result)} has the probability {computed_weight}, not {right_weight}"
     return ""
 
 

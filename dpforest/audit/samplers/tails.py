@@ -62,10 +62,10 @@ def hit(a: int, b: int) -> Lanes:
     """Return lanes that force success of a coin of exp(-a/b)."""
     if a == 0:
         return []
-    whole, rest = divmod(a, b)
+    whole, remainder = divmod(a, b)
     lanes = [0, HIGH] * whole + [HIGH]
-    while rest * 65_536 // b == HIGH:  # while the digit of the fraction equals the highest lane
-        lanes, rest = [*lanes, HIGH], rest * 65_536 % b
+    while remainder * 65_536 // b == HIGH:  # while the digit of the fraction equals the highest lane
+        lanes, remainder = [*lanes, HIGH], remainder * 65_536 % b
     return lanes
 
 
@@ -98,12 +98,12 @@ def check_tails() -> Iterator[str]:
             yield f"{check.__name__.strip('_')} as forced by a tape: {type(problem).__name__}, {problem}"
 
 
-def _unlike(what: str, released: np.ndarray, wanted: np.ndarray) -> Iterator[str]:
+def _unlike(what: str, released: np.ndarray, forced: np.ndarray) -> Iterator[str]:
     """Yield a message about the first cell in which a released table differs from the forced table."""
-    wrong = np.argwhere(released != wanted) if np.shape(released) == wanted.shape else np.zeros((1, wanted.ndim), int)
+    wrong = np.argwhere(released != forced) if np.shape(released) == forced.shape else np.zeros((1, forced.ndim), int)
     if len(wrong):
         place = tuple(wrong[0].tolist())
-        yield f"{what}: the tape forces {wanted[place]} in {place}, but {np.asarray(released)[place]} is released"
+        yield f"{what}: the tape forces {forced[place]} in {place}, but {np.asarray(released)[place]} is released"
 
 
 def _counts() -> Iterator[str]:
@@ -111,18 +111,23 @@ def _counts() -> Iterator[str]:
     for epsilon in (Fraction(1), Fraction(2, 3), Fraction(5, 2), Fraction(1, 20)):
         scale = 1 / epsilon
         pairs = [(n, int(far * scale)) for n in _COUNTS for far in _FAR]
-        pairs += [(n, shown - n) for n in (0, 1, 5, 6) for shown in (0, 1, 7)]
+        pairs += [(n, released_count - n) for n in (0, 1, 5, 6) for released_count in (0, 1, 7)]
         if epsilon == 1:
             pairs += [(3, 70_000), (70_000, -70_000)]  # only for one scale, because the tape is long
-        for shown in (None, 0, 7):
+        for released_count in (None, 0, 7):
             for low in {0, scale.denominator - 1}:
-                noisy_counts = pairs if shown is None else [(n, shown - n) for n in (0, 1, 5, 3, 700, 7)]
+                noisy_counts = (
+                    pairs if released_count is None else [(n, released_count - n) for n in (0, 1, 5, 3, 700, 7)]
+                )
                 table = np.array([n for n, _ in noisy_counts]).reshape(-1, 2)
-                wanted = table + np.array([z for _, z in noisy_counts]).reshape(-1, 2)
-                again = noise(0, scale, low=low)[:-1] + number(1, 2)  # a negative zero, which the sampler draws again
-                tape = [lane for _, z in noisy_counts for lane in [*again * (abs(z) < 3), *noise(z, scale, low=low)]]
+                forced = table + np.array([z for _, z in noisy_counts]).reshape(-1, 2)
+                # The sampler rejects a negative zero, and draws again.
+                negative_zero = noise(0, scale, low=low)[:-1] + number(1, 2)
+                tape = [
+                    lane for _, z in noisy_counts for lane in [*negative_zero * (abs(z) < 3), *noise(z, scale, low=low)]
+                ]
                 released = release.release_counts(table, **_paid(epsilon), source=Scripted(tape))
-                yield from _unlike(f"counts with noise of scale {scale}", released, wanted)
+                yield from _unlike(f"counts with noise of scale {scale}", released, forced)
 
 
 def _tables() -> Iterator[str]:
@@ -160,13 +165,13 @@ def _visited(gaps: Sequence[int], label: int, num: int, den: int, *, late: bool)
 
     If `late` is True, the lanes first propose and reject every other label that can be rejected.
     """
-    left, tape = list(range(len(gaps))), Lanes()
-    for other in [c for c in left if late and c != label and gaps[c]]:
-        place = left.index(other)
-        tape += number(place, len(left)) + miss(gaps[other] * num, den)
-        left[place] = left[-1]
-        left.pop()
-    return [*tape, *number(left.index(label), len(left)), *hit(gaps[label] * num, den)]
+    remaining, tape = list(range(len(gaps))), Lanes()
+    for other in [c for c in remaining if late and c != label and gaps[c]]:
+        place = remaining.index(other)
+        tape += number(place, len(remaining)) + miss(gaps[other] * num, den)
+        remaining[place] = remaining[-1]
+        remaining.pop()
+    return [*tape, *number(remaining.index(label), len(remaining)), *hit(gaps[label] * num, den)]
 
 
 def _proposed(gaps: Sequence[int], label: int, num: int, den: int, cap: int, *, late: bool) -> Lanes:
@@ -190,26 +195,26 @@ def _splits() -> Iterator[str]:
         coarse, coarse_width = selection.coarsened(table, width)
         rate = selection.rate_of(epsilon, coarse_width)
         for turn in range(5):
-            wanted = np.array([np.flatnonzero(may)[turn % may.sum()] for may in allowed])
+            forced = np.array([np.flatnonzero(mask)[turn % mask.sum()] for mask in allowed])
             tape = Lanes()
-            for node, chosen in enumerate(wanted.tolist()):
-                may = np.flatnonzero(allowed[node])
-                gaps = (coarse[node, may].max() - coarse[node, may]).tolist()
-                place = may.tolist().index(chosen)
+            for node, chosen in enumerate(forced.tolist()):
+                allowed_places = np.flatnonzero(allowed[node])
+                gaps = (coarse[node, allowed_places].max() - coarse[node, allowed_places]).tolist()
+                place = allowed_places.tolist().index(chosen)
                 late = bool(turn % 2) and max(gaps) > 0
                 tape += _proposed(gaps, place, rate.numerator, rate.denominator, 2**62, late=late)
             released = selection.choose(table, allowed, width, QueryBudget(epsilon, 1), Scripted(tape))
-            yield from _unlike(f"splits of sensitivity {width:,} at ε = {epsilon}", released, wanted)
+            yield from _unlike(f"splits of sensitivity {width:,} at ε = {epsilon}", released, forced)
 
 
 def _trees() -> Iterator[str]:
     """Check that each row goes to the tree that its lane forces, in tables of any size."""
     for n_rows, n_trees in ((0, 3), (1, 3), (5, 1), (70, 100), (65_535, 7), (65_536, 2), (_MANY, 64), (_MANY, 65_535)):
         for step in (0, 1, 7):
-            wanted = (np.arange(n_rows) * step + n_trees - 1) % n_trees
-            tape = [lane for tree in wanted.tolist() for lane in number(tree, n_trees)]
+            forced = (np.arange(n_rows) * step + n_trees - 1) % n_trees
+            tape = [lane for tree in forced.tolist() for lane in number(tree, n_trees)]
             released = release.assign_rows(np.arange(n_rows), n_trees, Scripted(tape))
-            yield from _unlike(f"{n_rows:,} rows shared out among {n_trees:,} trees", released, wanted)
+            yield from _unlike(f"{n_rows:,} rows shared out among {n_trees:,} trees", released, forced)
 
 
 def _large() -> Iterator[str]:
@@ -237,5 +242,5 @@ def _large() -> Iterator[str]:
 
 def _paid(epsilon: Fraction) -> dict[str, Any]:
     """Return arguments of a release of one tree under add-remove, with a ledger whose budget is ε."""
-    how = {"epsilon": epsilon, "n_trees": 1, "partition": "independent", "neighbors": "add-remove"}
-    return how | {"ledger": Ledger(epsilon)}
+    options = {"epsilon": epsilon, "n_trees": 1, "partition": "independent", "neighbors": "add-remove"}
+    return options | {"ledger": Ledger(epsilon)}
