@@ -257,8 +257,8 @@ class RandomStructureClassifier(PartReadingClassifier):
 
         Only the curator (the data holder) may see the counts, because they are exact. Each row must be in only one
         part. If there is a unit of privacy, all rows of a person must be in the same part. You must ensure this
-        condition, because the counts do not show a violation. If a row or a person is in two parts, its privacy loss is up to
-        2 ε, and the certificate does not hold.
+        condition, because the counts do not show a violation. If a row or a person is in two parts, its privacy loss is
+        up to 2 ε, and the certificate does not hold.
 
         Parameters
         ----------
