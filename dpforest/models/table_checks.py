@@ -100,7 +100,7 @@ def complex_as_objects(cells: Any) -> Any:
 
 
 def label_column(y: Any) -> np.ndarray:
-    """Return labels as an array; a list keeps the types of its elements."""
+    """Return labels as an array. Elements of a list keep their types."""
     return column_of_list(y) if isinstance(y, (list, tuple)) else as_array(y)
 
 

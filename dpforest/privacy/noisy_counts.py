@@ -269,7 +269,7 @@ def _integrate_over_winner(counts, paper, nodes, weights, out):
 
 @njit(nogil=True, cache=True)
 def _add_densities(x, weight, n, paper, work, out):
-    """For each class as the winner, add `weight` times the density of the winning count at x."""
+    """Add `weight` times the density of the winning count at x to `out`, for each class as the winner."""
     k = len(n)
     density, below = work[0], work[1]
     for i in range(k):

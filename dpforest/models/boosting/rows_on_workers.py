@@ -42,7 +42,7 @@ class FitStoppedError(RuntimeError):
 
 
 class _WorkerLostError(Exception):
-    """Raised if a call of a worker fails."""
+    """Raised if a call to a worker fails."""
 
 
 class _Part(NamedTuple):
@@ -118,12 +118,12 @@ class RowsOnWorkers:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows with a listed label, or of persons."""
+        """Number of rows with a listed label or, with a unit of privacy, number of persons."""
         return sum(facts.n_rows for facts in self._facts)
 
     @property
     def n_given(self) -> int:
-        """Number of all rows, or of persons."""
+        """Number of all rows or, with a unit of privacy, number of persons."""
         return sum(facts.n_given for facts in self._facts)
 
     def cells(self) -> np.ndarray:
@@ -134,7 +134,7 @@ class RowsOnWorkers:
             return np.sum(self._client.gather(parts), axis=0)
 
     def start(self, domain: Domain, trees: Trees, clip: ClipBound) -> None:
-        """Make one actor on each worker, from the parts that this worker holds, and start its rounds."""
+        """Make one actor on each worker, from the parts that this worker holds, and set the scores of all rows to 0."""
         with _calling_workers():
             holders = self._client.who_has(self._part_futures)
             by_worker = dict[str, list[Any]]()

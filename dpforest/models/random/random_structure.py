@@ -71,9 +71,9 @@ class RandomStructureClassifier(PartReadingClassifier):
         ----------
         chunks : iterable of (X, y) or (X, y, groups)
             Parts of the table, each as in `fit`. There may be no parts, or parts without rows. `dpforest.read_chunks`
-            reads parts from a file. An iterator can be read only once. If you give one, the fit warns and does not ask
-            for the scale. It also cannot ask for the number of rows. So you must set depth and number of trees, or give
-            a public `size` from which rules choose them.
+            reads parts from a file. An iterator can be read only once. So with an iterator, the fit warns, and asks
+            neither for the scale nor for the number of rows. Then you must set depth and number of trees, or give a
+            public `size` from which rules choose them.
         account : Account, optional
             As in `fit`.
 
@@ -256,9 +256,9 @@ class RandomStructureClassifier(PartReadingClassifier):
         """Count the rows of one part in all leaves, for `fit_counts`, which does not read the rows.
 
         Only the curator (the data holder) may see the counts, because they are exact. Each row must be in only one
-        part. If there is a unit of privacy, all rows of a person must be in the same part. You must ensure this,
-        because the counts cannot show whether it is so. If a row or a person is in two parts, its privacy loss is up to
-        2 ε, and the certificate does not hold.
+        part. If there is a unit of privacy, all rows of a person must be in the same part. You must ensure this
+        condition, because the counts do not show a violation. If a row or a person is in two parts, its privacy loss is
+        up to 2 ε, and the certificate does not hold.
 
         Parameters
         ----------
