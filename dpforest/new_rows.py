@@ -99,8 +99,14 @@ def predict_csv(forest: ReleasedForest, csv: CsvTable) -> Predictions:
     Parameters
     ----------
     forest : ReleasedForest
+        Forest that predicts the rows.
     csv : CsvTable
         The file. Columns are matched by name, and other columns are ignored. No labels are needed.
+
+    Returns
+    -------
+    Predictions
+        Class and share of each row, and the reasons for rows without a prediction.
 
     Raises
     ------

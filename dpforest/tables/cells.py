@@ -118,9 +118,9 @@ class Keys:
 def values_with_one_key(listed: Iterable[Any], spellings: Spellings = ()) -> tuple[str, str] | None:
     """Return the first two listed values that share a key although their texts differ, or None.
 
-    The function compares spellings like listed values. It skips a spelling that has the key of the value that it means,
-    or the key of an earlier spelling of this value. The words that numpy writes for missing cells in an array of texts
-    count as a further value, "missing".
+    Spellings are compared like listed values, with two exceptions: a spelling with the key of the value that it means,
+    and a spelling with the key of an earlier spelling of this value. The words that numpy writes for missing cells in
+    an array of texts count as a further value, "missing".
     """
     value_of_key = {word: "missing" for word in ("nan", "None", "NaT", "<NA>")}
     further_spellings: dict[tuple[str, str], str] = {}

@@ -38,7 +38,7 @@ _LONG: Final = 25  # the texts of a column of free text have more than 25 charac
 _MANY_WORDS: Final = 50  # a column of free text has more than 50 different words
 _FEW_MISSING: Final = 0.1  # share of missing cells that a proposed label may have
 _MOST_LISTED: Final = 5
-_CENTURIES: Final = (1900, 2100)  # a number such as 20240131 is a date only if its year lies between these
+_CENTURIES: Final = (1900, 2100)  # a number such as 20240131 is a date only if its year lies between these years
 _TWO_DIGIT_YEAR: Final = re.compile(r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2}( .*)?", re.ASCII)
 # Common answers that people also write as an initial.
 _INITIALS: Final = {

@@ -29,8 +29,8 @@ _BEGINS_LIKE_A_NUMBER: Final = rf"^([^\pL]{{0,3}}\d|{MONTH})"
 _GROUPED = re.compile(r"[+-]?(\d{1,3}([., '\u2019\u00a0\u202f]\d{3})+|\d+)([.,]\d+)?")
 _FEW_ROWS: Final = 10  # with fewer rows or values, there is no warning
 _SAMPLE_SIZE: Final = 50  # number of cells that are tested first, because they often make a test of all cells needless
-# In a cell of one to three digits (the first not 0), a mark and three digits, the mark may be a decimal mark or may
-# separate thousands. A whole number of at most three digits (_SHORT) does not show which.
+# An ambiguous cell has one to three digits (the first is not 0), a mark, and three more digits. The mark may be a
+# decimal mark or may separate thousands. A whole number of at most three digits (_SHORT) does not show which.
 _AMBIGUOUS: Final = r"^[+-]?[1-9]\d{{0,2}}{mark}\d{{3}}$"
 _SHORT: Final = r"^[+-]?\d{1,3}$"
 _DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # here the mark must be a decimal mark
@@ -155,8 +155,8 @@ def _is_number(cell: str) -> bool:
 def _thousands(columns: Mapping[str, pa.ChunkedArray], parsed: Mapping[str, ParsedColumn]) -> list[str]:
     """Return sentences on columns in which three digits follow each mark, so that each mark is ambiguous.
 
-    Such a mark may be a decimal mark or may separate thousands. There is no sentence on a column if one of its numbers,
-    or an unambiguous number of another column, shows which. The examples in the messages are not cells of the file.
+    Such a mark may be a decimal mark or may separate thousands. There is no sentence on a column if a number of this or
+    of another column shows the meaning of the mark. The examples in the messages are not cells of the file.
     """
     numbers = [name for name, cells in parsed.items() if cells.values.dtype.kind in "if"]
     by_marks: dict[tuple[str, str], list[str]] = {}

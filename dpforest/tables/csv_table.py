@@ -319,6 +319,11 @@ def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = N
         Columns to use as attributes; by default all columns except the label and columns of ids, of dates, with a
         constant value or without values.
 
+    Returns
+    -------
+    Domain
+        Schema whose bounds, categories, classes and format count as read from the data.
+
     Raises
     ------
     TableError

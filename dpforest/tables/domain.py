@@ -205,7 +205,7 @@ class Domain:
 
     @property
     def count_unit(self) -> int:
-        """Largest amount that one row adds to a count, 1; with a unit, largest amount that one person adds, 1024."""
+        """Largest amount that is added to a count: 1 by a row or, if the domain has a unit, 1024 by a person."""
         return 1 if self.unit is None else UNIT_WEIGHT
 
     @property

@@ -86,6 +86,11 @@ def read_rows(
     registry : UnitRegistry, optional
         If `X` is a part of a table, a registry that has counted all parts. By default `X` is the whole table.
 
+    Returns
+    -------
+    EncodedTable
+        Codes, class indices and ids of the rows that a fit reads.
+
     Raises
     ------
     DomainError

@@ -187,8 +187,8 @@ def as_trees(candidates: Candidates, grown: list[list[np.ndarray]], depth: int) 
     trees : Trees
         The trees, in the order of `grown`.
     place : int64 array of shape (n_leaves,)
-        For each leaf, the number of its tree times 2**depth, plus the number of the node of the complete tree's last
-        level that has the rows of the leaf.
+        Place of the rows of each leaf on the last level of the complete trees: 2**depth times the number of the tree,
+        plus the number of the node.
     """
     parts = [_compact(candidates, chosen, depth) for chosen in grown]
     sizes = np.array([len(part[0]) for part in parts])
