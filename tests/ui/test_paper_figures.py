@@ -54,6 +54,24 @@ def test_every_page_lists_what_it_has_drawn(path, monkeypatch):
     assert len(listed(page)) == len(page.get("plotly_chart")) + len(page.dataframe)
 
 
+LONG_TABLE = """
+import pandas as pd
+import streamlit as st
+from ui.shared import figures
+
+figures.start()
+place = st.empty()
+for n in (11, 12):  # a sweep draws its table again whenever more results are there
+    figures.table(pd.DataFrame({"n": range(n)}), "All forests", place, key=f"table_{n}")
+"""
+
+
+def test_a_long_table_may_be_drawn_several_times_in_a_run():
+    page = AppTest.from_string(LONG_TABLE).run()
+    assert not page.exception
+    assert len(page.dataframe) == len(page.table) == 1 and len(page.table[0].value) == 12
+
+
 def test_explore_lists_its_charts_and_those_of_the_open_tab(app):
     app.run()
     assert {"Accuracy against ε", "Overview of a tree", "Questions of a tree"} <= set(listed(app))

@@ -44,6 +44,7 @@ class Figure:
 def start() -> None:
     """Forget the figures that the previous run of the page kept."""
     state.FIGURES.value = {}
+    state.N_PRINTED.value = 0
 
 
 def keep_chart(chart: go.Figure, alt: str, title: str = "", *, public: bool = False) -> dict[str, Any]:
@@ -68,7 +69,8 @@ def table(frame: pd.DataFrame, title: str, place: Any = st, *, public: bool = Fa
         return place.dataframe(as_shown(frame), **settings)
     with place.container():
         drawn = st.dataframe(as_shown(frame), **settings)
-        with st.container(key=f"printed_{len(_kept())}"):
+        state.N_PRINTED.value += 1  # a sweep draws its table several times in a run, and no key may come back
+        with st.container(key=f"printed_{state.N_PRINTED.value}"):
             st.table(printed_rows(frame))
             if len(frame) > PRINTED:
                 st.caption(f"The first {PRINTED} of {len(frame):,} rows.")
