@@ -32,13 +32,13 @@ def text(value: object) -> str:
     ('1', '1', '1', '0.5', 'True')
     """
     if isinstance(value, str):
-        return str.__str__(value)  # for a member of an enumeration of texts, its value, as in pandas
+        return str.__str__(value)  # a member of an enumeration of texts counts as its value, as in pandas
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     try:
         if isinstance(value, (float, np.floating)) and value.is_integer():
             return str(int(value))
-        for kind in (int, float):  # for a member of an enumeration of numbers, the text of its number
+        for kind in (int, float):  # a member of an enumeration of numbers counts as its number
             if isinstance(value, kind):
                 return kind.__repr__(value)
         return str(value)
@@ -124,7 +124,7 @@ class Feature:
         (`dpforest.tables.scale`).
     missing_words : tuple of str
         Words such as "k.A." or "<5" that mean a missing cell of a numeric attribute. Case and surrounding spaces are
-        ignored. A word that is a number, such as "999", means every cell with this value. The words have the same
+        ignored. A word that is a number, such as "999", applies to every cell with this value. The words have the same
         source as `missing`.
     signs : tuple of str
         Signs such as "%" or "€" that may stand before or after a number and are ignored: "12 %" is 12. The signs have
