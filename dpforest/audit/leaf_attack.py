@@ -150,7 +150,7 @@ def can_be_proved(pair: LeafPair) -> bool:
 
 
 def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """Return for each pair of leaves the bound, approximately, that the attack would prove with all of its releases.
+    """Return an estimate, for each pair of leaves, of the bound that the attack would prove with all its releases.
 
     Each table can be the one on which an event is more likely; the function returns the larger of these two bounds.
     """

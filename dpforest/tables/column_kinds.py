@@ -172,7 +172,7 @@ def _constant(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | Non
 
 
 def _date(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:
-    """Return a proposal if most cells are dates of one format; otherwise None."""
+    """Return a proposal if most cells are dates; otherwise None."""
     sample = list(counts)[:50]
     likely_formats = [
         name for name in DATE_FORMATS if sum(_states_date(cell, name) for cell in sample) >= MOST / 2 * len(sample)

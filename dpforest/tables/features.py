@@ -48,7 +48,10 @@ def text(value: object) -> str:
 
 
 def check_source(source: str, note: str, subject: str, parameter: str) -> None:
-    """Raise DomainError unless a part of a schema has a valid source."""
+    """Raise DomainError unless a part of a schema has a valid source.
+
+    In the message, `subject` names the part, and `parameter` names the parameter that holds the source.
+    """
     if source not in SOURCES:
         raise DomainError(f"{parameter}={source!r} is not known; choose one of {', '.join(SOURCES)}.")
     if not isinstance(note, str) or (source != "data" and not note.strip()):
@@ -57,7 +60,7 @@ def check_source(source: str, note: str, subject: str, parameter: str) -> None:
 
 
 def check_text(value: str, role: str) -> None:
-    """Raise DomainError for a value that is not a text, or that cannot be written in UTF-8."""
+    """Raise DomainError unless a value is a text that can be written in UTF-8. `role` describes the value."""
     if not isinstance(value, str):
         raise DomainError(f"{value!r}, {role}, is not a text.")
     try:
@@ -286,7 +289,7 @@ class Feature:
 
     @property
     def first_code(self) -> int:
-        """First code S of a value; all codes below S mean "missing"."""
+        """Lowest code S of a value that is not missing; all codes below S mean "missing"."""
         return MISSING_STRIP if self.kind == "numeric" and self.missing == "category" else 0
 
     @property
