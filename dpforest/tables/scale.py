@@ -53,7 +53,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(low: float, high: float, integer: bool, scale: str) -> Scale:
-    """Return the scale of a range. For whole numbers, it has as many octaves as the range needs, and at most 20."""
+    """Return the scale of a range. For whole numbers, the scale has no more octaves than the range needs."""
     width = high - low
     octaves = OCTAVES
     if integer:
