@@ -256,7 +256,8 @@ class AddedScores:
         Returns
         -------
         float array of shape (n_features,)
-            In log-odds, under the assumption that trees are independent. NaN if the noise is unknown.
+            Standard deviation for each attribute, in log-odds, under the assumption that trees are independent. NaN if
+            the noise is unknown.
         """
         return self.noise * np.sqrt(self._parts(np.asarray(codes, np.int64)[None])[1][0])
 

@@ -10,15 +10,17 @@ MISSING_STRIP: Final = N_CODES // 11
 MIN_CLASSES: Final = 2
 MAX_CLASSES: Final = 50
 MAX_CATEGORIES: Final = 1_000
-MAX_WORDS: Final = 100  # words that mean a missing cell of an attribute
-MAX_SPELLINGS: Final = 1_000  # spellings of the values of an attribute, or of the classes
+MAX_WORDS: Final = 100  # number of words that mean a missing cell of an attribute
+MAX_SPELLINGS: Final = 1_000  # number of spellings of the values of an attribute, or of the classes
 # A packed tree node has 15 bits for the number of the column that it tests. Half of these numbers are for attributes,
 # and the other half are for the additional columns of one-vs-rest tests.
 MAX_FEATURES: Final = 16_383
 
 MAX_DEPTH: Final = 15
 MAX_TREES: Final = 1_000
-MAX_CANDIDATES: Final = 16_384  # candidates of a split; with more, a draw could need more than `samplers.MAX_LANES`
+MAX_CANDIDATES: Final = (
+    16_384  # number of candidates of a split; with more, a draw could need more than `samplers.MAX_LANES`
+)
 LEAF_CAP: Final = 4_096  # default of the public cap on leaves of one multiway tree
 MAX_LEAVES: Final = 2**20
 
@@ -32,22 +34,22 @@ DELTA_MAX: Final = 0.1
 MAX_FOREST_TREES: Final = MAX_TREES * MAX_CLASSES  # a boosted forest has separate trees for each class
 MAX_FOREST_LEAVES: Final = 6_000_000
 MAX_FOREST_NODES: Final = 2 * MAX_FOREST_LEAVES  # an inner node has at least two children
-MAX_LEAF_NUMBERS: Final = 2**25  # leaves times classes
+MAX_LEAF_NUMBERS: Final = 2**25  # number of leaves times number of classes
 
-BLOCK_ROWS: Final = 65_536  # rows encoded and routed at a time
+BLOCK_ROWS: Final = 65_536  # number of rows that are encoded and routed at a time
 MAX_UPLOAD_MB: Final = 200
 
 # Limits of a file. Every forest within the limits above has a smaller file.
-MAX_FILE_BYTES: Final = MAX_UPLOAD_MB * 2**20  # compressed
-MAX_JSON_BYTES: Final = 2**28  # not compressed
-# Limit for a text with characters beyond ASCII (not compressed): then each character can take four bytes in memory.
+MAX_FILE_BYTES: Final = MAX_UPLOAD_MB * 2**20  # size of a compressed file
+MAX_JSON_BYTES: Final = 2**28  # size of the JSON text, not compressed
+# Size of a JSON text with characters beyond ASCII, because each of its characters can take four bytes in memory.
 # dpforest writes only ASCII, but other programs may write such a file.
 MAX_WIDE_BYTES: Final = 2**25
-MAX_JSON_VALUES: Final = 2_000_000  # values in lists and objects; arrays of leaves and nodes are packed
-MAX_DOMAIN_BYTES: Final = 2**24  # a domain as JSON
-MAX_DOMAIN_VALUES: Final = MAX_JSON_VALUES // 3  # the certificate repeats values of the domain
-MAX_NAME: Final = 1_000  # characters of a name, a category or a class
-MAX_NOTE: Final = 10_000  # characters of a sentence
+MAX_JSON_VALUES: Final = 2_000_000  # number of values in lists and objects; arrays of leaves and nodes are packed
+MAX_DOMAIN_BYTES: Final = 2**24  # size of a domain as JSON text
+MAX_DOMAIN_VALUES: Final = MAX_JSON_VALUES // 3  # number of values in a domain, which the certificate repeats
+MAX_NAME: Final = 1_000  # number of characters of a name, a category or a class
+MAX_NOTE: Final = 10_000  # number of characters of a sentence
 
 MIN_ROWS: Final = 2
 MAX_LEAF: Final = 1e6  # largest addition of a leaf of a boosted tree to a score

@@ -1,10 +1,10 @@
 """Canaries: the smallest pairs of neighboring tables that would expose a known weak point of an algorithm.
 
 Most algorithms exist in two forms: the mechanism that a paper has published, and the certified mechanism, for which
-this package proves ε. The attacks use the same pairs of tables on both mechanisms. They should prove a loss above ε for
-the published mechanism, and must not prove such a loss for the certified mechanism. In most canaries, the rows have a
-single attribute with the values 0 and 1, and every test of a tree separates these two values. The canaries for weak
-points in the choice of tests have other values or two attributes.
+this package proves ε. The attacks use the same pairs of tables on both mechanisms. These attacks should prove a loss
+above ε for the published mechanism, and must not prove such a loss for the certified mechanism. In most canaries, the
+rows have a single attribute with the values 0 and 1, and every test of a tree separates these two values. The canaries
+for weak points in the choice of tests have other values or two attributes.
 """
 
 from dataclasses import dataclass

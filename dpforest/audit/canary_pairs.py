@@ -16,7 +16,7 @@ from dpforest.privacy.ledger import ADD_REMOVE
 OURS: Final = ("random-tree booster", "random-tree booster, δ")  # no paper has published these algorithms
 MANY: Final = 20  # number of trees of a canary that detects the sum of the small losses of all trees
 UNIT: Final = "person"  # name of the column of identifiers
-CLASSES: Final = 50  # the most classes of a domain; with more classes, losing labels are drawn more often
+CLASSES: Final = 50  # largest number of classes of a domain; with many classes, losing labels are drawn often
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,8 @@ def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
             (0.0, 0),
             (0.0, 1),
             {"n_estimators": trees} if name != "Friedman-Schuster" else {},
-            trials=3 * TRIALS
-            if name == "Friedman-Schuster" or epsilon < 0.5
-            else TRIALS,  # leaves of Friedman-Schuster get ε/4
+            # Leaves of Friedman-Schuster get only ε/4.
+            trials=3 * TRIALS if name == "Friedman-Schuster" or epsilon < 0.5 else TRIALS,
         )
     if name == "random decision":
         yield CanaryPair(

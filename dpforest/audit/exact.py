@@ -153,7 +153,7 @@ def worst_change(
 def first_violation(
     pmf: LogPmf, epsilon: float, n_classes: int, *, most: int, neighbors: str = "add-remove", symmetric: bool = False
 ) -> Change | None:
-    """Among the neighboring leaves with a loss above ε, return the pair with the fewest rows; None if there is none.
+    """Return the neighboring leaves with the fewest rows whose loss is above ε; None if no loss is above ε.
 
     Parameters are as for `worst_change`.
 

@@ -150,7 +150,7 @@ def can_be_proved(pair: LeafPair) -> bool:
 
 
 def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """Return for each pair of leaves the bound, approximately, that the attack would prove with all of its releases.
+    """Return an estimate, for each pair of leaves, of the bound that the attack would prove with all its releases.
 
     Each table can be the one on which an event is more likely; the function returns the larger of these two bounds.
     """
@@ -169,10 +169,10 @@ def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np.ndarray, np.ndarray]:
     """Return pairs of leaves that differ in one row, as counts before and after the change.
 
-    For each lead, the leaves are the leaf that has only rows of the top class, and the same leaf with one more row, of
-    a second class. In further leaves, several classes tie. A published rule depends only on the top classes and their
-    lead, so these leaves cover all cases. The loss of any other rule approaches its largest value as the lead grows; at
-    a lead of 10/ε, the loss is within 1 % of this value.
+    There are two leaves for each lead: one has only rows of the top class, and the other has one more row, of a second
+    class. In further leaves, several classes tie. A published rule depends only on the top classes and their lead, so
+    these leaves cover all cases. The loss of any other rule approaches its largest value as the lead grows; at a lead
+    of 10/ε, the loss is within 1 % of this value.
     """
     most = math.ceil(10 / epsilon) + 2
     lead = np.arange(most + 1)[:, None] * np.eye(1, n_classes, dtype=int)
@@ -283,8 +283,8 @@ def _choose(sample: np.ndarray, trials: int, alpha: float) -> np.ndarray:
     """Return the event to count, as a bool array (n_codes,) with an entry for each combination of outputs.
 
     The event consists of the combinations that are most probable on the first table relative to the second table. The
-    function chooses the number of combinations that yields the largest bound in `sample`. If the complement
-    of the event yields this bound, the function returns the complement.
+    function chooses the number of combinations that yields the largest bound in `sample`. If the complement of the
+    event yields this bound, the function returns the complement.
     """
     log_ratio = np.log(sample[0] + 0.5) - np.log(sample[1] + 0.5)
     order = np.argsort(-log_ratio, kind="stable")

@@ -63,7 +63,7 @@ def check_persons(n_cases: int = 300) -> Iterator[str]:
 
 
 def _weights(rng: np.random.Generator) -> Iterator[str]:
-    """Check that a fit keeps the same rows of a person, with the same weights, as from a table of this person alone."""
+    """Check that the kept rows of a person and their weights are the same as in a table of this person alone."""
     for sizes in ((n,) for n in _SIZES):
         yield from _kept_alone(rng, sizes)
     for _ in range(8):

@@ -59,7 +59,7 @@ def written(rows: list[Row], trials: int) -> dict[str, Any]:
 
 
 def save(content: dict[str, Any], folder: Path) -> None:
-    """Write audit.json, and replace the table in PRIVACY.md, both in this folder."""
+    """Write audit.json to a folder, and replace the table in the file PRIVACY.md of this folder."""
     (folder / "audit.json").write_text(json.dumps(_finite(content), indent=1, ensure_ascii=False) + "\n")
     page = folder / "PRIVACY.md"
     before, after = page.read_text().split(_BEGIN)
@@ -101,7 +101,7 @@ def in_markdown(content: dict[str, Any]) -> str:
 
 
 def _reach(trials: int) -> float:
-    """Return the largest bound that `trials` fits can prove, for an event of all fits of one table and no other fit."""
+    """Return the largest bound that `trials` fits can prove: an event happens in all fits of only one table."""
     fresh = trials - 2 * (trials // 6)
     return float(lower_bound(0, fresh, fresh, alpha=1 - CONFIDENCE))
 

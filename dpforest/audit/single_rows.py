@@ -139,7 +139,7 @@ def largest_of_scale(n_classes: int, is_l2: bool, *, whole: bool = False) -> flo
 
 
 def largest_gradient(n_classes: int, is_l2: bool, *, steps: int = 60, seed: int = 0) -> float:
-    """Search for the row that changes the gradient sums of a round most, and return the L1 or L2 norm of this change.
+    """Search for the largest change of a round's gradient sums by one row, and return its L1 or L2 norm.
 
     Many search chains start at scores for which the change is close to its bound. A move shifts some scores by one or
     two steps of the grid on which gradients are computed. A chain accepts a move unless the change becomes smaller.

@@ -80,7 +80,7 @@ def key(cell: Any) -> str:
     ('1', '1', '1', '1', '1', True, 'a ')
     """
     cell = _real(cell)
-    # The float32 nearest to 0.1 means 0.1, which its text states, and not its longer value as a float64.
+    # A float32 means the number that its text states: the float32 nearest to 0.1 means 0.1, not its value as a float64.
     is_short_float = isinstance(cell, np.floating) and not isinstance(cell, float)
     value = number(str(cell)) if is_short_float else number(cell)
     return cell_text(cell) if value is None or math.isnan(value) else text(value)
@@ -270,7 +270,9 @@ def factorize(column: Any) -> tuple[np.ndarray, list[Any]]:
     series = pd.Series(column)
     if isinstance(series.dtype, pd.CategoricalDtype):
         return series.cat.codes.to_numpy(), list(series.cat.categories)
-    if isinstance(series.dtype, pd.StringDtype) and series.dtype.storage == "python":  # Arrow has only valid Unicode
+    if (
+        isinstance(series.dtype, pd.StringDtype) and series.dtype.storage == "python"
+    ):  # texts of Arrow are valid Unicode
         return _factorize_objects(series.to_numpy(dtype=object, na_value=None))
     codes, values = pd.factorize(series)
     numpy_dtype = getattr(series.dtype, "numpy_dtype", series.dtype)

@@ -172,7 +172,7 @@ def _constant(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | Non
 
 
 def _date(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProposal | None:
-    """Return a proposal if most cells are dates of one format; otherwise None."""
+    """Return a proposal if most cells are dates; otherwise None."""
     sample = list(counts)[:50]
     likely_formats = [
         name for name in DATE_FORMATS if sum(_states_date(cell, name) for cell in sample) >= MOST / 2 * len(sample)
@@ -314,7 +314,9 @@ def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
     for initial, words in words_of_initial.items():
         if len(words) == 1 and initial in by_fold:
             word_and_initial = initial, words[0]
-            listed = max((by_fold[words[0]], by_fold[initial]), key=lambda cell: counts[cell])  # the most frequent one
+            listed = max(
+                (by_fold[words[0]], by_fold[initial]), key=lambda cell: counts[cell]
+            )  # the more frequent spelling
             other_spellings = [
                 cell for cell in counts if " ".join(cell.casefold().split()) in word_and_initial and cell != listed
             ]

@@ -36,7 +36,7 @@ NO_SOURCE: Final = "read from the data"  # source of a part without a public sou
 _YES, _NO = ("yes", "true", "1", "x"), ("no", "false", "0")
 _RULES: Final = {
     "separate value": "category",
-    "own value": "category",  # text of earlier versions
+    "own value": "category",  # earlier versions wrote this text
     "own": "category",
     "category": "category",
     "none expected": "refuse",

@@ -27,7 +27,7 @@ _GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$"
 _POINT_NUMBER = r"^[+-]?\d+(\.\d+)?$"
 _PLAIN_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
 _WHOLE = r"^[+-]?\d+$"
-_CELL_BY_CELL = {  # decimal mark: (pattern of a number, pattern of marks between its thousands)
+_CELL_BY_CELL = {  # by decimal mark: pattern of a number, and pattern of the marks between its thousands
     ".": (rf"{_GROUPS}|{_PLAIN_NUMBER}", ","),
     ",": (_DECIMAL_COMMA, r"[. ' \x{2019}\x{a0}\x{202f}]"),
 }
@@ -198,7 +198,10 @@ def _with_nulls_for(cells: pa.ChunkedArray, tokens: tuple[str, ...]) -> tuple[pa
 
 
 def _numbers(cells: pa.ChunkedArray, comma_decimals: bool) -> tuple[pa.ChunkedArray, bool, bool] | None:
-    """Return numbers, and whether cells had decimal commas or commas between thousands; None if a cell is no number."""
+    """Return numbers, whether they had decimal commas, and whether they had commas between thousands.
+
+    Return None if some cells are not numbers, or if all cells are missing.
+    """
     if cells.null_count == len(cells):
         return None
     numbers = _cast(cells)

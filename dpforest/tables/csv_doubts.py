@@ -27,13 +27,15 @@ _NUMBER_OR_MISSING: Final = r"^([+-]?\d[\d.,]*|[+-]?[.,]\d+|)$"
 _CODE = re.compile(r"[+-]?0\d")  # codes such as 00123 are not numbers
 _BEGINS_LIKE_A_NUMBER: Final = rf"^([^\pL]{{0,3}}\d|{MONTH})"
 _GROUPED = re.compile(r"[+-]?(\d{1,3}([., '\u2019\u00a0\u202f]\d{3})+|\d+)([.,]\d+)?")
-_FEW_ROWS: Final = 10  # with fewer rows or values, there is no warning
+_FEW_ROWS: Final = 10  # some warnings require at least this number of rows or of different values
 _SAMPLE_SIZE: Final = 50  # number of cells that are tested first, because they often make a test of all cells needless
 # An ambiguous cell has one to three digits (the first is not 0), a mark, and three more digits. The mark may be a
 # decimal mark or may separate thousands. A whole number of at most three digits (_SHORT) does not show which.
 _AMBIGUOUS: Final = r"^[+-]?[1-9]\d{{0,2}}{mark}\d{{3}}$"
 _SHORT: Final = r"^[+-]?\d{1,3}$"
-_DECIMALS: Final = r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # here the mark must be a decimal mark
+_DECIMALS: Final = (
+    r"^[+-]?(0{mark}\d|\d+{mark}(\d{{1,2}}|\d{{4,}})$)"  # in such a number, the mark must be a decimal mark
+)
 
 
 def doubts(raw: pa.Table, parsed: Mapping[str, ParsedColumn]) -> list[str]:

@@ -186,9 +186,8 @@ def _split(content: str, mark: str, n_columns: int) -> pa.Table:
     try:
         raw = pa_csv.read_csv(
             pa.BufferReader(data),
-            read_options=pa_csv.ReadOptions(
-                column_names=places, block_size=len(data) + 1
-            ),  # a single block, because pyarrow fails on a row that crosses blocks
+            # The file is a single block, because pyarrow fails on a row that crosses blocks.
+            read_options=pa_csv.ReadOptions(column_names=places, block_size=len(data) + 1),
             parse_options=pa_csv.ParseOptions(delimiter=mark, newlines_in_values=True),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(places, pa.string()), strings_can_be_null=False
@@ -203,7 +202,7 @@ def _refuse_second_header(raw: pa.Table, content: str, mark: str) -> None:
     """Raise TableError if a row repeats the line of column names, as in a file that was joined from several files."""
     _, names = next(csv_text.records(content, mark))
     if all(name.strip() == "" or re.fullmatch(r"[\d.,]+", name.strip()) for name in names):
-        return  # these are no names but values, and two rows may be equal
+        return  # the first line holds values instead of names, and two rows of values may be equal
     is_repeated = pc.equal(raw.column(0), names[0])
     for j in range(1, len(names)):
         if not pc.any(is_repeated).as_py():

@@ -190,7 +190,7 @@ def _is_number(name: str) -> bool:
 
 
 def explain(text: str, mark: str, n_columns: int) -> TableError:
-    """Return an error that names the first line of a file that cannot be split into `n_columns` cells."""
+    """Return an error about a file. The message names the first line that does not have `n_columns` cells."""
     try:
         for line, cells in records(text, mark):
             if len(cells) != n_columns:

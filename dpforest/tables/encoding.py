@@ -24,8 +24,8 @@ from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 from dpforest.tables.reading_rules import Spellings
 from dpforest.tables.scale import MANTISSA, ONE_BITS, Scale
 
-REFUSED: Final = -1  # in Grid.missing_code: missing cells are refused
-UNLISTED_PLACE: Final = -2
+REFUSED: Final = -1  # value of `Grid.missing_code` if missing cells are refused
+UNLISTED_PLACE: Final = -2  # index of a category or class that is not listed
 _TABLE_SPAN = 1 << 20  # widest range of integer labels for which `_labels` uses a lookup table
 _EXACT = 1 << 53  # whole numbers up to this number are exact as floats
 

@@ -32,13 +32,13 @@ def text(value: object) -> str:
     ('1', '1', '1', '0.5', 'True')
     """
     if isinstance(value, str):
-        return str.__str__(value)  # for a member of an enumeration of texts, its value, as in pandas
+        return str.__str__(value)  # a member of an enumeration of texts counts as its value, as in pandas
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     try:
         if isinstance(value, (float, np.floating)) and value.is_integer():
             return str(int(value))
-        for kind in (int, float):  # for a member of an enumeration of numbers, the text of its number
+        for kind in (int, float):  # a member of an enumeration of numbers counts as its number
             if isinstance(value, kind):
                 return kind.__repr__(value)
         return str(value)
@@ -48,7 +48,10 @@ def text(value: object) -> str:
 
 
 def check_source(source: str, note: str, subject: str, parameter: str) -> None:
-    """Raise DomainError unless a part of a schema has a valid source."""
+    """Raise DomainError unless a part of a schema has a valid source.
+
+    In the message, `subject` names the part, and `parameter` names the parameter that holds the source.
+    """
     if source not in SOURCES:
         raise DomainError(f"{parameter}={source!r} is not known; choose one of {', '.join(SOURCES)}.")
     if not isinstance(note, str) or (source != "data" and not note.strip()):
@@ -57,7 +60,7 @@ def check_source(source: str, note: str, subject: str, parameter: str) -> None:
 
 
 def check_text(value: str, role: str) -> None:
-    """Raise DomainError for a value that is not a text, or that cannot be written in UTF-8."""
+    """Raise DomainError unless a value is a text that can be written in UTF-8. `role` describes the value."""
     if not isinstance(value, str):
         raise DomainError(f"{value!r}, {role}, is not a text.")
     try:
@@ -124,7 +127,7 @@ class Feature:
         (`dpforest.tables.scale`).
     missing_words : tuple of str
         Words such as "k.A." or "<5" that mean a missing cell of a numeric attribute. Case and surrounding spaces are
-        ignored. A word that is a number, such as "999", means every cell with this value. The words have the same
+        ignored. A word that is a number, such as "999", applies to every cell with this value. The words have the same
         source as `missing`.
     signs : tuple of str
         Signs such as "%" or "€" that may stand before or after a number and are ignored: "12 %" is 12. The signs have
@@ -286,7 +289,7 @@ class Feature:
 
     @property
     def first_code(self) -> int:
-        """First code S of a value; all codes below S mean "missing"."""
+        """Lowest code S of a value that is not missing; all codes below S mean "missing"."""
         return MISSING_STRIP if self.kind == "numeric" and self.missing == "category" else 0
 
     @property

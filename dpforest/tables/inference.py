@@ -90,7 +90,7 @@ def _numeric(name: str, low: float, high: float, whole: bool, missing: bool) -> 
         raise DomainError(
             f"{name!r} contains infinity; replace it by a number, leave the cell empty, or leave the column out."
         )
-    if low == high:  # a constant column; adding 1 would not change a large float, so it is halved
+    if low == high:  # a constant column; a large bound is halved, because adding 1 would not change it
         low, high = (low, low + 1) if abs(low) < 2**52 else sorted((low, low / 2))
     return Feature(name, "numeric", low, high, whole, missing="category" if missing else "refuse", **_READ_FROM_DATA)
 

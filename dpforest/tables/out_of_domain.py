@@ -55,7 +55,7 @@ class OutOfDomainCells:
             self._counts[name, kind] = self._counts.get((name, kind), 0) + int(n)
 
     def count(self, name: str, kind: OutOfDomain) -> int:
-        """Return the number of cells or labels of this kind, of an attribute or the label called `name`."""
+        """Return the number of cells or labels of this kind. `name` is the name of the attribute or of the label."""
         return self._counts.get((name, kind), 0)
 
     def counts(self) -> dict[tuple[str, OutOfDomain], int]:

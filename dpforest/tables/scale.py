@@ -53,7 +53,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(low: float, high: float, integer: bool, scale: str) -> Scale:
-    """Return the scale of a range. For whole numbers, the number of octaves is at most what the range needs."""
+    """Return the scale of a range. For whole numbers, the scale has no more octaves than the range needs."""
     width = high - low
     octaves = OCTAVES
     if integer:

@@ -150,9 +150,8 @@ def _parsed(text: Any) -> Any:
     """Parse a JSON text. Refuse it if it is too long or has too many values, NaN, Infinity or a repeated key."""
     if not isinstance(text, (str, bytes, bytearray)):
         raise ForestFormatError(f"A released forest is read from text or bytes, not from {type(text).__name__}.")
-    if len(text) > MAX_JSON_BYTES or (
-        len(text) > MAX_WIDE_BYTES and not text.isascii()
-    ):  # a text that is not ASCII may take 4 bytes per character in memory
+    # A text that is not ASCII may take 4 bytes per character in memory.
+    if len(text) > MAX_JSON_BYTES or (len(text) > MAX_WIDE_BYTES and not text.isascii()):
         raise _too_large()
     try:
         if not isinstance(text, str):

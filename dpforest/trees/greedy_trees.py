@@ -148,7 +148,7 @@ def _add_row(bins, y, weight, node, start, n_classes, i, flat):
 
 @njit(nogil=True, cache=True)
 def descend(bins, kind, feature, cut, chosen, node):
-    """Move each row to a child of its node, as the row's answer to the node's test requires."""
+    """Move each row from its node to one of the two children. The row's answer to the node's test selects the child."""
     n_nodes = len(chosen)
     tested_feature, low, high = np.zeros(n_nodes, np.int32), np.ones(n_nodes, np.int32), np.zeros(n_nodes, np.int32)
     for p in range(n_nodes):  # rows whose bin is from low to high go right

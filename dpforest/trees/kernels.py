@@ -23,7 +23,7 @@ _P = np.uintp
 
 @njit(nogil=True, cache=True)
 def _scratch(codes, packed):
-    """Allocate the arrays for a block: columns, their flat view, and each row's place in a level, answer and leaf."""
+    """Return the arrays for a block: columns, their flat view, and the place, the answer and the leaf of each row."""
     columns = np.zeros((codes.shape[1] + len(packed[5]), ROWS), np.uint16)
     place, right, leaf = np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint16), np.empty(ROWS, np.uint32)
     return columns, columns.reshape(columns.size), place, right, leaf
@@ -50,7 +50,7 @@ def _load(codes, start, packed, columns):
 
 @njit(nogil=True, cache=True)
 def _descend_top(columns, node, root, levels, place, right):
-    """Set `place`, the index of each row's node within level `levels` (at least 2) of a complete tree."""
+    """Set `place`: the index, within its level, of the node that each row reaches after `levels` tests (at least 2)."""
     w0, w1, w2 = node[root], node[root + 1], node[root + 2]
     c0, t0 = columns[w0 >> 16], _H(w0 & 0xFFFF)
     c1, t1 = columns[w1 >> 16], _H(w1 & 0xFFFF)

@@ -10,7 +10,7 @@ from numba import njit
 
 TIE = 1e-10  # impurity decreases that differ by at most this amount count as equal
 
-# A word: 16 bits of code, 8 of class, 32 of row number.
+# A word has 16 bits for a code, 8 bits for a class, and 32 bits for the number of a row.
 CODE_BIT, CLASS_BIT, CLASS, ROW = 40, 32, 0xFF, 0xFFFFFFFF
 
 

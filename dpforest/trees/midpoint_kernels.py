@@ -234,7 +234,7 @@ def _add_child(node, child, right, middle, middle_est, nodes):
 
 @njit(nogil=True, cache=True)
 def _partition_estimation(span, codes, cut, categorical, est, scratch):
-    """Put the estimation rows that go left before those that go right. Return the index of the first right row."""
+    """Put the estimation rows that go left first. Return the index of the first estimation row that goes right."""
     goes_right = scratch.goes_right
     for i in range(span[2], span[3]):
         x = np.int64(codes[est[i]])

@@ -53,6 +53,8 @@ def grow_random_trees(
         feature. "node": uniform on the codes that can reach the node (Fletcher & Islam). "domain": uniform on the whole
         public range (Bojarski et al.). "quantized": one of `n_quantiles` - 1 equally spaced cuts of the whole public
         range (Nock & Henecka).
+    n_quantiles : int
+        Number of parts between the cuts of ``thresholds="quantized"``.
     max_leaves : int
         Public cap on the leaves of a tree with multiway tests. Nodes are split in level order. A node remains a leaf if
         its children would exceed the cap.

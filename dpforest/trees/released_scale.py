@@ -48,7 +48,7 @@ class ReleasedScale:
         return np.diff(self.cumulative, axis=1)
 
     def of_features(self, domain: Domain) -> np.ndarray:
-        """Return `cumulative` with a row for every attribute, int64 (n_features, 65); categorical attributes have 0."""
+        """Return `cumulative` with a row for every attribute, int64 (n_features, 65); 0 if categorical."""
         out = np.zeros((domain.n_features, CELLS + 1), np.int64)
         out[[f.kind == "numeric" for f in domain.features]] = self.cumulative
         return out
@@ -214,7 +214,7 @@ def code_at(cumulative, first, mass, low, high):
 
 @njit(nogil=True, cache=True)
 def quantile_code(cumulative, first, part, parts):
-    """Return the lowest code below which lie at least part / parts of the rows with known values."""
+    """Return the lowest code with at least the share part / parts of the rows with known values below it."""
     low, high = first, N_CODES
     while low < high:
         middle = (low + high) // 2

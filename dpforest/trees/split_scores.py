@@ -220,7 +220,7 @@ def _score_two(histogram, kind, cut, first, slot, criterion, alpha, grid, out):
             a0, a1, s, score = np.int64(0), np.int64(0), slot[f], unsplit
             for c in range(first[f], first[f + 1]):
                 b0, b1 = a0, a1
-                if kind[c] == 0:  # bins up to the cut
+                if kind[c] == 0:  # a numeric test, whose left side has the bins up to the cut
                     while s <= slot[f] + cut[c]:
                         a0 += h[s, 0]
                         a1 += h[s, 1]

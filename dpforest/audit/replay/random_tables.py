@@ -55,15 +55,8 @@ ODD: Final[tuple[Any, ...]] = (
     pd.Timestamp("2026-01-31"),
 )
 BAD: Final[tuple[Any, ...]] = ("1,5", "x", "1/2", "1 000", "3%", "2026-01-31")  # no reader takes these for numbers
-DOUBTFUL: Final[tuple[Any, ...]] = (
-    "TRUE",
-    "1e0",
-    " 0.5 ",
-    "false",
-    "01",
-    "+.5",
-    "inf",
-)  # some readers take these for numbers
+# Some readers take these for numbers.
+DOUBTFUL: Final[tuple[Any, ...]] = ("TRUE", "1e0", " 0.5 ", "false", "01", "+.5", "inf")
 
 
 def random_feature(rng: np.random.Generator, name: str) -> Feature:

@@ -185,7 +185,7 @@ def _part_findings(pairs: list[tuple[Question, Question]], tape: Tape) -> list[F
 
 
 def _trees_of_leaves(result: Any, n_leaves: int) -> np.ndarray | None:
-    """Return the tree of each leaf. Return None unless `n_leaves`, the size of a question, is that of the forest."""
+    """Return the tree of each leaf. Return None if the forest has another number of leaves than the question."""
     forest = getattr(result, "forest_", result)
     if isinstance(forest, Forest):
         start = forest.trees.leaf_start

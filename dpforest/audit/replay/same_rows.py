@@ -3,7 +3,7 @@
 The questions of a fit (its accesses to private rows) must depend only on the rows, and the released file must depend
 only on the rows and the answers. This module records a fit, and then a second fit of the same rows with one change:
 more threads, another input format, parts of the table, or another type of labels. To make both fits deterministic, the
-recorder answers counts without noise, and other questions with the likeliest answer (`rare`). Then the inputs of all
+recorder adds no noise to counts, and answers other questions with the likeliest answer (`rare`). Then the inputs of all
 questions and the released files must be bitwise equal.
 """
 
@@ -71,7 +71,7 @@ def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[s
             settings |= {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
         domain = random_domain(rng, len(classes), 3, classes=classes)
         X, y = random_table(rng, domain, n_rows, np.arange(len(classes)))
-        X = X.replace(np.inf, 1e300)  # only a table of numbers can hold infinity
+        X = X.replace(np.inf, 1e300)  # a CSV file holds infinity as a text, which is read as missing
         y = np.where(rng.random(n_rows) < 0.1, rng.choice(_STRANGE), y)
         settings = {name: value for name, value in settings.items() if name in kind._get_param_names()}
         model = kind(domain=domain, neighbors=str(rng.choice(NEIGHBORS)), **settings)

@@ -112,7 +112,7 @@ def _compute_cached_properties(obj: Any) -> None:
 
 
 def _in_slots(obj: Any, kind: type) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of an object that the `__slots__` of a class name."""
+    """Yield the parts of an object whose names are in the `__slots__` of a class."""
     slots = kind.__dict__.get("__slots__", ())
     for name in (slots,) if isinstance(slots, str) else slots:
         name = f"_{kind.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name

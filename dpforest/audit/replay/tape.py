@@ -107,7 +107,6 @@ class Tape:
     steps: list[tuple[str, int, int]] = field(default_factory=list)  # file, line, next line
     result: Any = None
     state: State = field(default_factory=dict)  # state of the result at the end of the fit
-    returned: dict[int, tuple[Any, str]] = field(
-        default_factory=dict
-    )  # id of an object -> object, line that returned it
+    # For each returned object, by its id: the object, and the line that returned it first.
+    returned: dict[int, tuple[Any, str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)

@@ -133,9 +133,9 @@ def _ends_rightly(n, tape):
 
 
 def _large(n: int) -> Iterator[str]:
-    """Check that `uniform` accepts exactly the two-lane numbers below the largest multiple of n up to 2**32.
+    """Check `uniform` for a large n, on random numbers and on numbers around the largest multiple of n up to 2**32.
 
-    It must return an accepted number modulo n.
+    The function must accept exactly the numbers below this multiple, and return an accepted number modulo n.
     """
     fair = 2**32 // n * n
     random_numbers = np.random.default_rng(n).integers(0, 2**32, 2_000, np.uint64).tolist()
