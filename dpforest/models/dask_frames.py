@@ -35,7 +35,7 @@ def partitions_of(X: Any, y: Any, groups: Any, unit: str | None) -> list[Any]:
     Raises
     ------
     ValueError
-        If `y` is no Dask Series with the partitions of `X`, or if identifiers are not a column of `X`.
+        If `y` is not a Dask Series with the partitions of `X`, or if identifiers are not a column of `X`.
     """
     from dask import delayed
 

@@ -61,7 +61,7 @@ def printed_decimal(x: object) -> Fraction:
 
 
 def written_fraction(text: object) -> Fraction | None:
-    """Return the value of a fraction such as "3/7" from a file; None for None.
+    """Return the value of a fraction such as "3/7" from a file; None if `text` is None.
 
     Raises
     ------

@@ -119,6 +119,6 @@ class GreedyClassifier(DataDependentClassifier):
 def demo_seed(source: SecretSource | DemoSource) -> int:
     """Return the seed of a source or, if it has none, a fresh seed that is not kept.
 
-    A release must not use this seed for its draws, because the draws would then not be secret.
+    A release must not use this seed, because anybody who knows the seed can repeat the draws.
     """
     return source.seed if isinstance(source, DemoSource) else int(source.words(1)[0])

@@ -70,7 +70,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         Parameters
         ----------
         chunks : iterable of (X, y) or (X, y, groups)
-            Parts of the table, each as in `fit`. There may be no parts, or parts without rows. `dpforest.read_chunks`
+            Parts of the table, each as in `fit`. The iterable may be empty, and so may parts. `dpforest.read_chunks`
             reads parts from a file. An iterator can be read only once. So with an iterator, the fit warns, and asks
             neither for the scale nor for the number of rows. Then you must set depth and number of trees, or give a
             public `size` from which rules choose them.
@@ -159,7 +159,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         X : DataFrame or array of shape (n, n_features)
             Rows with the columns of the domain; a DataFrame is read by column name, an array by position.
         y : array of shape (n,)
-            Labels of these rows; a row without a listed label is not counted.
+            Labels of these rows; only rows with a listed label are counted.
         groups : array of shape (n,), optional
             Identifiers of the rows, as in `fit`. All rows of a person must be in one part.
 
