@@ -1,7 +1,9 @@
 """Each mutant acts inside its `with` block, certificates do not notice it, and the code is restored afterwards."""
 
+import pkgutil
 import sys
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numba
@@ -11,7 +13,9 @@ import pytest
 
 import dpforest
 from dpforest.privacy import samplers, selection
+from tests.audit import mutants
 from tests.audit.mutants import EVERY, MUTANTS, Mutant, mutated
+from tests.audit.mutants.mutation import unknown_names
 from tests.audit.probes import SAYS, SETTINGS
 from tests.conftest import public_domain
 
@@ -19,6 +23,20 @@ JIT = not numba.config.DISABLE_JIT
 PROBES = {probe.__name__: probe for probe in SAYS}
 by_name = {mutant.name: mutant for mutant in MUTANTS}
 each = pytest.mark.parametrize("mutant", [by_name[name] for name in PROBES], ids=lambda mutant: mutant.name)
+
+
+def all_mutants() -> list[Mutant]:
+    """Return the mutants of all modules of tests.audit.mutants."""
+    modules = [import_module(f"{mutants.__name__}.{module.name}") for module in pkgutil.iter_modules(mutants.__path__)]
+    lists = [value for module in modules for value in vars(module).values() if isinstance(value, list | tuple)]
+    return list({item.name: item for items in lists for item in items if isinstance(item, Mutant)}.values())
+
+
+def test_every_mutant_fits_the_code_that_it_changes():
+    """Most tests of mutants run with --slow, so a mutant whose code has changed would be noticed late."""
+    assert len(all_mutants()) > 100
+    for mutant in all_mutants():
+        assert not unknown_names(mutant), mutant.name
 
 
 def certified(name: str, **settings: Any) -> bool:

@@ -82,13 +82,13 @@ BLIND_SPOTS = (
     ),
     Mutant(
         name="empty_leaves_stay_late",  # N
-        why="From round 400 on, leaves without rows do not change, to save time: unbounded.",
+        why="From round 400 on, leaves whose gradients add up to 0 do not change, to save time: unbounded.",
         module="dpforest.models.boosting.gradient_rounds",
         function="boost",
-        old="            moves[t] = moves_of(noisy, spec.step)\n",
-        new="""            moves[t] = moves_of(noisy, spec.step)
-            if t >= 400:
-                moves[t][np.bincount(leaf, minlength=n_leaves) == 0] = 0
+        old="        moves[t] = moves_of(noisy, spec.step)\n",
+        new="""        moves[t] = moves_of(noisy, spec.step)
+        if t >= 400:
+            moves[t][~sums.any(axis=1)] = 0
 """,
         forests=(BOOSTER,),
     ),

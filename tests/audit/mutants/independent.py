@@ -29,8 +29,8 @@ INDEPENDENT = (
         "number of rows is not a multiple of the number of parts, the row at a border is in both parts: its "
         "gradient is added twice, but noise covers one gradient. That row loses twice what the ledger says for "
         "the rounds (in ε and in μ). Under add-remove, one more row also moves the border.",
-        module="dpforest.models.boosting.gradient_rounds",
-        function="boost",
+        module="dpforest.models.boosting.gradient_sums",
+        function="GradientSums.__init__",
         old="slice(n * i // n_parts, n * (i + 1) // n_parts)",
         new="slice(n * i // n_parts, -(-n * (i + 1) // n_parts))",
         forests=("RandomTreeBoosterClassifier",),

@@ -9,6 +9,8 @@ read the auditors.
 
 import __future__
 
+import builtins
+import dis
 import inspect
 import sys
 import textwrap
@@ -74,9 +76,7 @@ def mutated(mutant: Mutant) -> Iterator[None]:
     ValueError
         If the text to be replaced does not occur exactly once, because the code has changed.
     """
-    module = import_module(mutant.module)
-    original = attrgetter(mutant.function)(module)
-    original = original.fget if isinstance(original, property) else original
+    module, original = _original(mutant)
     wrong = _rewritten(mutant, module, original)
     if not isinstance(original, Dispatcher):
         code, original.__code__ = original.__code__, wrong.__code__
@@ -94,6 +94,21 @@ def mutated(mutant: Mutant) -> Iterator[None]:
         _exchange({id(other): right for right, other in pairs})
 
 
+def unknown_names(mutant: Mutant) -> set[str]:
+    """Return the global names that the wrong code reads and its module does not have; raise ValueError as `mutated`."""
+    module, original = _original(mutant)
+    wrong = _rewritten(mutant, module, original)
+    read = {i.argval for i in dis.get_instructions(getattr(wrong, "py_func", wrong)) if i.opname == "LOAD_GLOBAL"}
+    return read - vars(module).keys() - vars(builtins).keys()
+
+
+def _original(mutant: Mutant) -> tuple[ModuleType, Any]:
+    """Return the module and the function that a mutant changes."""
+    module = import_module(mutant.module)
+    original = attrgetter(mutant.function)(module)
+    return module, original.fget if isinstance(original, property) else original
+
+
 def _exchange(instead: dict[int, Dispatcher]) -> None:
     """Replace objects, given by id, among the names of all modules."""
     for module in list(sys.modules.values()):
@@ -107,7 +122,7 @@ def _rewritten(mutant: Mutant, module: ModuleType, original: Any) -> Any:
     """Return the function with the mistake, compiled in the namespace of its module. No module holds it yet."""
     source = textwrap.dedent(inspect.getsource(getattr(original, "py_func", original)))
     if source.count(mutant.old) != 1:
-        raise ValueError(f"{mutant.name}: {mutant.module}.{mutant.function} has changed; mend the mutant")
+        raise ValueError(f"{mutant.name}: {mutant.module}.{mutant.function} has changed; correct the mutant")
     source = source.replace(mutant.old, mutant.new).replace(", cache=True", "")
     # Annotations may contain names that only a type checker imports.
     flags = __future__.annotations.compiler_flag

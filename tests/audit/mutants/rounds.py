@@ -23,10 +23,10 @@ ROUNDS = (
         name="clipped_by_sizes_where_length_is_paid",
         why="Gradients of three classes are clipped by the sum of their sizes, but the Gaussian noise is for their "
         "length, which is larger if two classes have all of it. (The opposite mistake would lose nothing.)",
-        module="dpforest.models.boosting.gradient_rounds",
-        function="boost",
-        old="leaf[part], rows.y[part], clip, weights)",
-        new='leaf[part], rows.y[part], type(clip)(clip.n_classes, "pure"), weights)',
+        module="dpforest.models.boosting.gradient_sums",
+        function="GradientSums._sums_of",
+        old="leaf, rows.y[part], self._clip, weight, self._tables)",
+        new='leaf, rows.y[part], type(self._clip)(self._clip.n_classes, "pure"), weight, self._tables)',
         forests=(BOOSTER,),
     ),
     Mutant(
