@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
 
-_NO_WAY_BACK: Final = "What was released under replace-one has no ε under add-remove."
+_NO_CONVERSION: Final = "What was released under replace-one has no ε under add-remove."
 _DIFFERENT_UNITS: Final = "Releases for different units of privacy are added up under replace-one only."
 
 
@@ -44,7 +44,7 @@ def loss_under(cost: Fraction | PrivacyLoss, neighbors: str, relation: str) -> P
     guarantee under replace-one does not cover tables of different sizes.
     """
     if neighbors == REPLACE_ONE and relation == ADD_REMOVE:
-        raise ValueError(_NO_WAY_BACK)
+        raise ValueError(_NO_CONVERSION)
     return as_loss(cost) if neighbors == relation else as_loss(cost).replace_one()
 
 

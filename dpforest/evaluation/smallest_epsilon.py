@@ -78,15 +78,16 @@ class Reach:
         ([0.71, 0.81], [0.677, 0.777], [0.652, 0.755])
         """
         mean, spread = values.mean(axis=0), _pooled_spread(values)
-        nearly_all, enough = (
+        nearly_all, required = (
             np.clip(mean - stats.norm.ppf(level) * spread, 0.0, 1.0) for level in (1 - (1 - share) / _ROOM, share)
         )
-        counted, perhaps = (
-            reached - (0.0 if n is None else held_out_margin(reached, n, n_forests)) for reached in (nearly_all, enough)
+        counted, required_counted = (
+            reached - (0.0 if n is None else held_out_margin(reached, n, n_forests))
+            for reached in (nearly_all, required)
         )
-        return cls(epsilons, mean, nearly_all, counted, float(perhaps[-1]))
+        return cls(epsilons, mean, nearly_all, counted, float(required_counted[-1]))
 
-    def from_on(self, needed: float) -> list[float]:
+    def epsilons_to_check(self, needed: float) -> list[float]:
         """Return the ε to check, in rising order.
 
         The list begins with the smallest ε such that `counted` is at least the needed value at this ε and at the next
@@ -250,10 +251,10 @@ def smallest_epsilon(
     needed: float,
     share: float,
     n: float | None,
-    checked: Callable[[float], np.ndarray],
+    values_at: Callable[[float], np.ndarray],
     n_forests: int = 1,
 ) -> Answer:
-    """Return the first ε of `Reach.from_on` whose check has not failed.
+    """Return the first ε of `Reach.epsilons_to_check` whose check has not failed.
 
     The check has succeeded (`Answer.is_sure`), or it needs more releases (`Answer.is_open`).
 
@@ -267,7 +268,7 @@ def smallest_epsilon(
         Value that is needed, above 0 and up to 1.
     share, n
         As for `Reach.of`.
-    checked : callable
+    values_at : callable
         Takes an ε of the grid, and returns the values of further releases at this ε, in the order of simulation: a
         float array, which may be empty. The releases of `reach` are not among them.
     n_forests : int
@@ -295,8 +296,8 @@ def smallest_epsilon(
     if not 0 < share < 1:
         raise ValueError(f"share={share!r} is not a share between 0 and 1")
     failed: list[tuple[float, Check]] = []
-    for epsilon in reach.from_on(needed):
-        values = checked(epsilon)
+    for epsilon in reach.epsilons_to_check(needed):
+        values = values_at(epsilon)
         counted = values - (0.0 if n is None else held_out_margin(values, n, n_forests))
         check = check_share(counted >= needed - _ROUNDING, share, len(failed), n_forests)
         if not check.has_failed:
@@ -381,8 +382,8 @@ def least_n(measure: str, labels: np.ndarray) -> float:
 
     Examples
     --------
-    >>> some = np.repeat([0, 1], [90, 10])
-    >>> [least_n(measure, some) for measure in ("accuracy", "balanced_accuracy", "auc")]
+    >>> labels = np.repeat([0, 1], [90, 10])
+    >>> [least_n(measure, labels) for measure in ("accuracy", "balanced_accuracy", "auc")]
     [100.0, 20.0, 10.0]
     """
     check_choice("measure", measure, ("accuracy", "balanced_accuracy", "auc"))

@@ -43,7 +43,7 @@ class LeafCounts:
     empty: float
     place: np.ndarray
 
-    def at(self, n_trees: int) -> np.ndarray:
+    def leaves_of_rows(self, n_trees: int) -> np.ndarray:
         """Return the index into `leaves` of each held-out row's leaf in each of the first trees, (n_trees, n_test)."""
         return self.place
 
@@ -85,8 +85,8 @@ class RoutedCounts(LeafCounts):
 
     test: np.ndarray
 
-    def at(self, n_trees: int) -> np.ndarray:
-        """See `LeafCounts.at`."""
+    def leaves_of_rows(self, n_trees: int) -> np.ndarray:
+        """See `LeafCounts.leaves_of_rows`."""
         return self.place[self.test[:, :n_trees]].T
 
     def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +126,7 @@ class RoutedRows:
         return self._counts[key]
 
 
-class Level:
+class CutForest:
     """The deepest forest, cut off at a smaller depth."""
 
     def __init__(self, rows: RoutedRows, depth: int) -> None:
@@ -260,10 +260,10 @@ def _gather(cut, deep, weight, reached, n_leaves, takes_all):
         if leaf < n_leaves:
             for c in range(weight.shape[1]):
                 counts[place[leaf], c] += weight[i, c]
-    at = np.empty(len(reached), np.int32)
+    reached_places = np.empty(len(reached), np.int32)
     for i in range(len(reached)):
-        at[i] = place[reached[i]] if reached[i] < n_leaves else n - 1
-    return leaves, counts, n_held, at
+        reached_places[i] = place[reached[i]] if reached[i] < n_leaves else n - 1
+    return leaves, counts, n_held, reached_places
 
 
 @njit(nogil=True, cache=True)
@@ -275,11 +275,11 @@ def _count_votes(test, n_trees, labels, y, votes, right):
     """
     n_releases = labels.shape[1]
     if n_releases == 1:
-        only = labels[:, 0]
+        class_of_leaf = labels[:, 0]
         for i in range(len(test)):
             votes_for_1 = 0
             for t in range(n_trees):
-                votes_for_1 += only[test[i, t]]
+                votes_for_1 += class_of_leaf[test[i, t]]
             votes[0, votes_for_1, y[i]] += 1
             right[i, 0] = (2 * votes_for_1 > n_trees) == (y[i] == 1)
         return
@@ -287,9 +287,9 @@ def _count_votes(test, n_trees, labels, y, votes, right):
     for i in range(len(test)):
         ones[:] = 0
         for t in range(n_trees):
-            of_leaf = labels[test[i, t]]
+            leaf_labels = labels[test[i, t]]
             for e in range(n_releases):
-                ones[e] += of_leaf[e]
+                ones[e] += leaf_labels[e]
         for e in range(n_releases):
             votes[e, ones[e], y[i]] += 1
             right[i, e] = (2 * ones[e] > n_trees) == (y[i] == 1)

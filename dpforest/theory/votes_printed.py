@@ -143,8 +143,8 @@ def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float =
     check_between("slack", slack, 0, 1)
     check_between("luck", luck, 0, 1)
     check_inside("leaf_share", leaf_share, 0, math.inf)
-    moved = min(tree_error + 1 / leaf_share, HALF)  # above 1/2 the formula would fall again
-    return 2 * moved - 2 * moved**2 + slack + luck
+    error = min(tree_error + 1 / leaf_share, HALF)  # above 1/2 the formula would fall again
+    return 2 * error - 2 * error**2 + slack + luck
 
 
 def printed_probability(n: float, k: int, depth: int, slack: float, leaf_share: float, epsilon: float) -> float:
