@@ -88,12 +88,12 @@ def time_per_row(results: Results, folder: Path, effort: Effort) -> None:
             worker("warm", who=who)
             runs[name] = asks(results, name, worker, "fit", who)
         interleave(results, runs, effort.rounds)
-    took = [results.median(name) for name in names.values()]
-    for n, value in zip(sizes, took, strict=True):
+    times = [results.median(name) for name in names.values()]
+    for n, value in zip(sizes, times, strict=True):
         what = f"fit, {who}, {n:,} rows"
         results.figure("12 time per row", what, value / n * 1e6, "µs a row", None, seconds(value))
-    slopes = np.diff(np.log(took)) / np.diff(np.log(sizes))
-    slope = float(np.polyfit(np.log(sizes), np.log(took), 1)[0])
+    slopes = np.diff(np.log(times)) / np.diff(np.log(sizes))
+    slope = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
     detail = "slope of log time over log rows; from one size to the next " + ", ".join(f"{s:.2f}" for s in slopes)
     results.figure(
         "12 time per row", f"fit, {who}: time grows as a power of rows", slope, "(power)", (AT_MOST, 1.1), detail
@@ -118,9 +118,9 @@ def _fit(who: str) -> str:
 
 
 def _exact_noise(results: Results, item: str, exact: str, demo: str) -> None:
-    more = results.median(_fit(exact)) - results.median(_fit(demo))
+    extra = results.median(_fit(exact)) - results.median(_fit(demo))
     detail = f"{seconds(results.median(_fit(exact)))} less {seconds(results.median(_fit(demo)))} with a seed's noise"
-    results.figure(item, f"exact draws of {exact}", more, "s", None, detail)
+    results.figure(item, f"exact draws of {exact}", extra, "s", None, detail)
 
 
 GREEDY_SUITES = {"boosted": boosted_trees, "multinomial": multinomial_forest, "rows": time_per_row}

@@ -24,6 +24,7 @@ SCREENS = ((1440, 900), (1280, 720), (390, 844))
 
 
 def opened(page: Page, name: str) -> None:
+    """Open a page of the app, and wait until it rests."""
     page.goto(f"{URL}/{name}")
     page.wait_for_selector("[data-testid=stMain] [data-testid=stMarkdown]", timeout=300_000)
     page.wait_for_timeout(1500)
@@ -32,6 +33,7 @@ def opened(page: Page, name: str) -> None:
 
 
 def measured(wanted: list[str]) -> Iterator[str]:
+    """Open the pages on each screen, and yield the lines of the report."""
     with app(), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM)
         for width, height in SCREENS:
@@ -41,8 +43,8 @@ def measured(wanted: list[str]) -> Iterator[str]:
                 page.add_init_script(OBSERVE)
                 opened(page, name)
                 sizes = type_sizes(page)
-                words = " ".join(f"{size:g}:{sizes[size]}" for size in sorted(sizes))
-                yield f"{width:4} {name or 'Explore':15} {layout_shift(page):6.3f}  {len(sizes)} sizes  {words}"
+                sizes_text = " ".join(f"{size:g}:{sizes[size]}" for size in sorted(sizes))
+                yield f"{width:4} {name or 'Explore':15} {layout_shift(page):6.3f}  {len(sizes)} sizes  {sizes_text}"
                 if "--sources" in sys.argv:
                     for shift in page.evaluate("window.shifts"):
                         if shift["value"] > 0.005:

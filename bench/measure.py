@@ -33,9 +33,11 @@ class Results:
     figures: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, name: str, value: float) -> None:
+        """Add a sample."""
         self.samples.setdefault(name, []).append(value)
 
     def median(self, name: str) -> float:
+        """Return the median of the samples of a name."""
         return median(self.samples[name])
 
     def figure(
@@ -63,6 +65,7 @@ class Results:
         self.figure(item, what, value, "x", None if least is None else (AT_LEAST, least), detail)
 
     def as_dict(self) -> dict[str, Any]:
+        """Return samples, figures and medians, for JSON."""
         medians = {name: median(values) for name, values in self.samples.items()}
         return {**asdict(self), "medians": medians}
 
@@ -75,4 +78,5 @@ def interleave(results: Results, runs: dict[str, Callable[[], float]], rounds: i
 
 
 def seconds(value: float) -> str:
+    """Return a time in seconds as text, in milliseconds if it is below one second."""
     return f"{value:.2f} s" if value >= 1 else f"{value * 1e3:.1f} ms"

@@ -31,6 +31,7 @@ def make_peer(who: str) -> bool:
 
 
 def python_of(who: str) -> str:
+    """Return the path of the Python interpreter that runs a contender."""
     return str(PEER_PYTHON.get(who, sys.executable))
 
 
@@ -41,8 +42,8 @@ def environment(**more: str) -> dict[str, str]:
 
 def ask(python: str, code: str, **env: str) -> Any:
     """Run a short program, and return its output, read as JSON."""
-    done = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True, env=environment(**env))
-    return json.loads(done.stdout)
+    process = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True, env=environment(**env))
+    return json.loads(process.stdout)
 
 
 class Peer:

@@ -64,10 +64,12 @@ def _merged(content: dict, out: Path) -> dict:
         return content
     before = json.loads((out / "results.json").read_text())
     measured = {figure["item"] for figure in content["figures"]}
-    kept = [{"day": before["date"][:10], **earlier} for earlier in before["figures"] if earlier["item"] not in measured]
-    figures = sorted([*kept, *content["figures"]], key=lambda figure: int(figure["item"].split()[0]))
-    old = {key: {**before[key], **content[key]} for key in ("samples", "medians")}
-    return {**content, **old, "figures": figures}
+    earlier_figures = [
+        {"day": before["date"][:10], **earlier} for earlier in before["figures"] if earlier["item"] not in measured
+    ]
+    figures = sorted([*earlier_figures, *content["figures"]], key=lambda figure: int(figure["item"].split()[0]))
+    all_samples = {key: {**before[key], **content[key]} for key in ("samples", "medians")}
+    return {**content, **all_samples, "figures": figures}
 
 
 def _write(out: Path, content: dict) -> None:

@@ -20,6 +20,7 @@ TREES, DEPTH = 300, 8  # what the public rule chooses from a million rows on
 
 
 def booster(n_threads: int):
+    """Return the unfitted booster with the domain of the rows."""
     from dpforest import Domain, Feature, RandomTreeBoosterClassifier
 
     note = {"source": "documented", "source_note": "uniform on [0, 1]"}
@@ -29,11 +30,13 @@ def booster(n_threads: int):
 
 
 def accuracy_of(model) -> float:
+    """Return the accuracy of a fitted booster on 200,000 new rows."""
     X, y = rows_of_part(10**6, 200_000)
     return float((model.predict(X) == y).mean())
 
 
 def in_parts(n_rows: int, n_threads: int) -> dict[str, float]:
+    """Fit the booster with `fit_chunks`. Return the seconds, the memory in MB, and the accuracy."""
     model, parts = booster(n_threads), Parts(n_rows)
     model.fit_chunks([rows_of_part(0, 10_000)])  # compiles the kernels
     with Memory() as memory:
@@ -46,6 +49,7 @@ def in_parts(n_rows: int, n_threads: int) -> dict[str, float]:
 
 
 def on_workers(n_rows: int, n_workers: int) -> dict[str, float]:
+    """Fit the booster on a local Dask cluster. Return the seconds, the largest memory of a worker, and the accuracy."""
     import dask.dataframe as dd
     import pandas as pd
     from dask import delayed
@@ -102,9 +106,9 @@ def main(largest: int) -> None:
             if "error" in figures:
                 print(f"| {n:,} | {name} | ended with exit code {figures['error']} | | | |", flush=True)
                 continue
-            each = figures["seconds"] / n / TREES * 1e9
+            nanoseconds = figures["seconds"] / n / TREES * 1e9
             print(
-                f"| {n:,} | {name} | {figures['seconds']:.1f} | {each:.1f} | {figures['private']:,.0f} MB | "
+                f"| {n:,} | {name} | {figures['seconds']:.1f} | {nanoseconds:.1f} | {figures['private']:,.0f} MB | "
                 f"{figures['accuracy']:.4f} |",
                 flush=True,
             )

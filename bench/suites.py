@@ -151,11 +151,11 @@ def _release(counts: np.ndarray, mechanism: str, partition: str, epsilon: Fracti
     from dpforest.privacy.randomness import SecretSource
 
     def run() -> float:
-        how = {"epsilon": epsilon, "n_trees": TREES, "partition": partition, "neighbors": "add-remove"}
-        how |= {"ledger": Ledger(epsilon, "add-remove"), "source": SecretSource()}
+        arguments = {"epsilon": epsilon, "n_trees": TREES, "partition": partition, "neighbors": "add-remove"}
+        arguments |= {"ledger": Ledger(epsilon, "add-remove"), "source": SecretSource()}
         if mechanism == "discrete-laplace":
-            return timed(lambda: release.release_counts(counts, **how))
-        return timed(lambda: release.release_labels(counts, mechanism=mechanism, **how))
+            return timed(lambda: release.release_counts(counts, **arguments))
+        return timed(lambda: release.release_labels(counts, mechanism=mechanism, **arguments))
 
     return run
 
@@ -207,6 +207,7 @@ def asks(results: Results, name: str, worker: Worker, do: str, who: str, n_jobs:
 
 
 def timed(work: Callable[[], object]) -> float:
+    """Return the wall time of a function call, in seconds."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start

@@ -24,7 +24,7 @@ page, and a test compares it with the code.
 | file | what the reader says | what the cards start with |
 | --- | --- | --- |
 """
-_SHOWN = 5  # largest number of columns that a row of the table names
+_MOST_NAMED = 5  # largest number of columns that a row of the table names
 
 
 def outcome(file: UglyFile) -> tuple[str, str]:
@@ -50,9 +50,9 @@ def proposed(table: CsvTable) -> str:
     names = [column.name for column in table.columns if column.name != label]
     kinds = {name: _kind(propose(table, name), features_of(domain, name)) for name in names}
     assert {name for card in cards(names, domain) for name in card.columns} == set(names)
-    shown = [f"{name}: {kind}" for name, kind in kinds.items() if name != "age"][:_SHOWN]
-    more = len(kinds) - ("age" in kinds) - len(shown)
-    return "; ".join(shown) + (f"; and {more:,} more" if more else "")
+    named = [f"{name}: {kind}" for name, kind in kinds.items() if name != "age"][:_MOST_NAMED]
+    n_more = len(kinds) - ("age" in kinds) - len(named)
+    return "; ".join(named) + (f"; and {n_more:,} more" if n_more else "")
 
 
 def _kind(proposal: ColumnProposal, features: list[Feature]) -> str:

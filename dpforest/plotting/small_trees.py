@@ -87,11 +87,11 @@ def _shape(trees: Trees, path: list[int]) -> dict[str, Any]:
     The nodes of `trees` must be in level order.
     """
     drawn = np.flatnonzero(trees.level <= DEEPEST)
-    place = {int(node): i for i, node in enumerate(drawn)}
+    index = {int(node): i for i, node in enumerate(drawn)}
     left, right = extents(trees, DEEPEST, np.ones(trees.n_nodes))
     middle = np.rint((left[drawn] + right[drawn]) / 2 * _WIDTH).astype(int).tolist()
     levels, parents = trees.level[drawn].tolist(), trees.parent[drawn].tolist()
     return {
-        "nodes": [[x, level, place[p] if level else -1] for x, level, p in zip(middle, levels, parents, strict=True)],
-        "path": [place[node] for node in path if node in place],
+        "nodes": [[x, level, index[p] if level else -1] for x, level, p in zip(middle, levels, parents, strict=True)],
+        "path": [index[node] for node in path if node in index],
     }

@@ -18,7 +18,7 @@ SEARCHING = "Looking for the telling output"
 FIRST_DRAWN = 10_000  # results of fewer releases are not drawn, because they come faster than a page can draw
 
 
-def show(audit: Audit, which: str, pair: LeafPair) -> None:
+def show(audit: Audit, pair_name: str, pair: LeafPair) -> None:
     """Draw a button that starts an attack, and the result. Moving a control ends a running attack."""
     titled(
         "Attack it",
@@ -31,12 +31,12 @@ def show(audit: Audit, which: str, pair: LeafPair) -> None:
         "never proves that one is kept. Published rules draw ordinary decimal numbers, like the author's "
         "program. Certified rules draw whole numbers from the operating system's entropy, like real releases."
     )
-    if audit.published and which == FEWEST and not can_be_proved(pair):
+    if audit.published and pair_name == FEWEST and not can_be_proved(pair):
         st.caption(
             f"These two tables exceed the promise by so little that {LOOKS[-1]:,} releases will hardly show it. "
             f"Choose “{TELLING}” above for a pair that shows more."
         )
-    key = (audit, which)
+    key = (audit, pair_name)
     if st.button("Attack it", type="primary", key="attack"):
         state.ATTACKED.value = (key, _run(pair))
     elif (attacked := state.ATTACKED.value) and attacked[0] == key:

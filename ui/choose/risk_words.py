@@ -38,12 +38,12 @@ def meaning(guarantee: Guarantee) -> str:
             f"**No bound is proved.** No proved limit holds for what such a release reveals about a {noun}: "
             "an attacker may become certain, and be right every time."
         )
-    what = (
+    comparison = (
         f"with any one {noun} in the table as without, or the other way around"
         if guarantee.neighbors == ADD_REMOVE
         else f"with one value of a {noun} in the table as with another"
     )
-    text = f"No release is more than {factor_up(guarantee.epsilon)} times (eᵋ) as likely {what}"
+    text = f"No release is more than {factor_up(guarantee.epsilon)} times (eᵋ) as likely {comparison}"
     if guarantee.kind == "approximate":
         return (
             f"**{text}, plus δ = {small(guarantee.delta)}.** That is weaker than ε alone: a rule that publishes each "
@@ -56,11 +56,11 @@ def belief(game: DistinguishingGame, prior: float) -> str:
     """State what an attacker may believe after the release, given the attacker's belief before (`prior`)."""
     noun = protected(game.guarantee, game.rows)
     if prior == 0.5:
-        asked = "is in the table" if game.question == MEMBERSHIP else "in the table has value A, not B"
-        start = f"Anyone who was 50 % sure that a {noun} {asked}"
+        statement = "is in the table" if game.question == MEMBERSHIP else "in the table has value A, not B"
+        start = f"Anyone who was 50 % sure that a {noun} {statement}"
     else:
-        asked = "is in the table" if game.question == MEMBERSHIP else "in the table has value A rather than B"
-        start = f"Anyone who was {percent_up(prior)} sure that a {noun} {asked}"
+        statement = "is in the table" if game.question == MEMBERSHIP else "in the table has value A rather than B"
+        start = f"Anyone who was {percent_up(prior)} sure that a {noun} {statement}"
     if game.guarantee.kind == "none":
         return f"{start} may become certain, one way or the other."
     bounds = believed(game, prior)
@@ -92,27 +92,27 @@ def believed(game: DistinguishingGame, prior: float) -> tuple[float, float] | No
 
 def frequency(game: DistinguishingGame, prior: float) -> str:
     """State how many of 100 guesses about rows or persons are right, with and without the release."""
-    each_of = f"Of 100 {protected(game.guarantee, game.rows)}s"
+    subject = f"Of 100 {protected(game.guarantee, game.rows)}s"
     without, right = max(prior, 1 - prior), game.success(prior)
     chance = percent_up(prior)
     if game.question == MEMBERSHIP:
-        each = (
+        chance_text = (
             "is as likely to be in the table as not" if prior == 0.5 else f"is in the table with a chance of {chance}"
         )
-        start = f"{each_of}, each {each}."
+        start = f"{subject}, each {chance_text}."
         likelier = "“in the table”" if prior > 0.5 else "“not in the table”"
     else:
-        each = "as likely value A as B" if prior == 0.5 else f"value A with a chance of {chance}, else B"
-        start = f"{each_of} in the table, each has {each}."
+        chance_text = "as likely value A as B" if prior == 0.5 else f"value A with a chance of {chance}, else B"
+        start = f"{subject} in the table, each has {chance_text}."
         likelier = "A" if prior > 0.5 else "B"
-    how = "tossing a coin" if prior == 0.5 else f"always guessing {likelier}"
-    alone = f"{start} By {how}, an attacker is right about {of_100(without)} of them"
+    guess = "tossing a coin" if prior == 0.5 else f"always guessing {likelier}"
+    without_text = f"{start} By {guess}, an attacker is right about {of_100(without)} of them"
     if game.guarantee.kind == "none":
-        return f"{alone}; with the release, perhaps **all 100**."
+        return f"{without_text}; with the release, perhaps **all 100**."
     if right <= without + 1e-12:
-        return f"{alone}. With the release it is **no more than that**: the best guess stays the same."
+        return f"{without_text}. With the release it is **no more than that**: the best guess stays the same."
     most = of_100(right)
-    return f"{alone}; with the release, **{'at most ' if most[0].isdigit() else ''}{most}** on average."
+    return f"{without_text}; with the release, **{'at most ' if most[0].isdigit() else ''}{most}** on average."
 
 
 def errors(game: DistinguishingGame) -> str:
@@ -151,7 +151,7 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
     if guarantee.kind == "none":
         return ""
     larger = ", at a larger δ" if guarantee.delta else ""
-    whose = (
+    scope = (
         f"**This holds for {plain(unit_words(guarantee.unit), 80)}.**"
         if guarantee.unit is not None
         else f"**This holds for one row.** A person with three rows has three times the ε{larger}."
@@ -159,7 +159,7 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
         else f"**All this is for a person with {rows:,} rows**, who has {rows:,} times the ε of one row{larger}."
     )
     return (
-        f"{whose} The attacker may know every other row and own any computer. But what the attacker believes about "
+        f"{scope} The attacker may know every other row and own any computer. But what the attacker believes about "
         f"the others must not depend on this {protected(guarantee, rows)}: for example, twins reveal something "
         "about each other."
     )

@@ -82,7 +82,7 @@ def most_right(epsilon: float, question: str = VALUE) -> float:
 
 
 def guessed_right(epsilon: float) -> float:
-    """Return how often an attacker is right about Ann's row who guesses from the label of her leaf.
+    """Return the share of right guesses of an attacker who sees the label of Ann's leaf, and guesses about her row.
 
     A coin puts the row into the table or leaves it out. The attacker guesses "in the table" after the label "failed".
 
@@ -111,7 +111,7 @@ def broken_pair() -> LeafPair:
 
 
 @dataclass(frozen=True)
-class Counted:
+class ReleaseCounts:
     """Number of simulated releases that published "class 2", for two tables by two rules.
 
     Parameters
@@ -127,7 +127,7 @@ class Counted:
     proved: float
 
 
-def count(releases: int, seed: int) -> Counted:
+def count(releases: int, seed: int) -> ReleaseCounts:
     """Simulate `releases` releases of each table by each rule, and count those that publish "class 2"."""
     pair = broken_pair()
     tables = (pair.change.before[0], pair.change.after[0])
@@ -140,7 +140,7 @@ def count(releases: int, seed: int) -> Counted:
     }
     a, b = drawn[PAPER]
     proved = float(lower_bound(a, b, releases, alpha=1 - CONFIDENCE))
-    return Counted((a, b), (drawn[CERTIFIED][0], drawn[CERTIFIED][1]), max(proved, 0.0))
+    return ReleaseCounts((a, b), (drawn[CERTIFIED][0], drawn[CERTIFIED][1]), max(proved, 0.0))
 
 
 def first_releases(releases: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from dpforest.plotting.style import NOT_HELD, PRIVATE
 from dpforest.plotting.theory import Axis, Chart, FormulaCurve, theory_chart
 from dpforest.privacy.simulators import simulate_labels
 from dpforest.theory.label_forest import exponents, leaves_without_rarest, rows_for_rarest_leaf
-from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, dots_of, pick, present_table, share, size_text
+from ui.learn.theorem import BoundStatus, Picture, Theorem, TheoremView, dots_of, pick, present_table, share, size_text
 from ui.learn.theory_votes import percent_text
 from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
@@ -21,14 +21,14 @@ DEEPEST = 10
 DRAWS = 20_000
 
 
-def divided() -> Shown:
+def divided() -> TheoremView:
     """Draw the controls and return the charts for equation 14 and Example 1 of Fletcher and Islam.
 
     The first chart compares trees that divide the rows with trees that divide ε. The second chart shows how many rows a
     table needs for one row in the rarest leaf.
     """
     table = present_table(two_classes=False)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     rows, title = len(table.frame), table.short_title
     name = plain(title, 40)
@@ -65,7 +65,7 @@ def divided() -> Shown:
     flips = f"Flipped labels by trees: at {n_trees:,} {share(_flip(published.disjoint))} with divided rows and "
     flips += f"{share(_flip(published.shared))} with divided ε as published, {share(_flip(counts))} by counts."
     leaf = f"Rows for one row in the rarest leaf: {size_text(needed)} at depth {depth}; the table has {rows:,}."
-    return Shown(
+    return TheoremView(
         BoundStatus(n_trees > 1, why),
         [
             Picture("Rows divided, or ε", "From a formula", _flips(lead, epsilon, n_trees, counts), flips),
@@ -118,7 +118,7 @@ def _rarest(rarest: float, depth: int, n_trees: int, rows: int, title: str) -> g
                 FormulaCurve(x, [n_trees * v for v in needed], f"{n_trees:,} trees divide the rows", 1),
             ],
             yours=(depth, needed[depth], f"depth {depth}: {size_text(needed[depth])} rows"),
-            level=(rows, f"{name}: {rows:,} rows"),
+            comparison=(rows, f"{name}: {rows:,} rows"),
             height=380,
         )
     )

@@ -16,8 +16,8 @@ from dpforest.theory.multinomial import (
 from ui.learn.theorem import (
     BoundStatus,
     Picture,
-    Shown,
     Theorem,
+    TheoremView,
     at_least,
     at_most,
     dots_of,
@@ -39,7 +39,7 @@ LEVELS = [1, 2, 5, 10, 15, 20, 30, 63, 100, 142, 300, 1000, 3000, 10_000, 100_00
 BEST = 0.1  # error of the best possible classifier on the made-up table
 
 
-def consistency() -> Shown:
+def consistency() -> TheoremView:
     """Draw the controls and return the charts for Theorem 1 of Bai and others.
 
     With more and more rows, the forest becomes as good as the best classifier.
@@ -47,7 +47,7 @@ def consistency() -> Shown:
     b, d = _temperature_and_features()
     q = pick("Levels", LEVELS, 142, "cell_levels", "Splits on the way to a cell.", thousands)
     x = np.unique(np.logspace(0, 6, 121).round())
-    here, halves = side_left(q, d, b, b), levels_to_halve(d, b, b)
+    side, halves = side_left(q, d, b, b), levels_to_halve(d, b, b)
     bound = theory_chart(
         Chart(
             Axis("levels", 1, 1e6, log=True),
@@ -57,7 +57,7 @@ def consistency() -> Shown:
                 FormulaCurve(x, [side_left(int(v), d, 0, 0) for v in x], "B₁ = B₂ = 0", 1),
             ],
             "above",
-            yours=(q, here, f"{q:,} levels: {at_most(here)}"),
+            yours=(q, side, f"{q:,} levels: {at_most(side)}"),
             height=400,
         )
     )
@@ -68,15 +68,15 @@ def consistency() -> Shown:
             Axis("error on other rows", 0, 0.4, percent=True),
             [],
             dots=[_errors(t, by_rows, i) for i, (t, by_rows) in enumerate(errors.items())],
-            level=(BEST, "no classifier is below"),
-            level_below=True,
+            comparison=(BEST, "no classifier is below"),
+            comparison_below=True,
             height=400,
         )
     )
-    why = f"after {q:,} levels the mean side of a cell is {at_most(here)} of the whole."
-    if here > 0.5:
+    why = f"after {q:,} levels the mean side of a cell is {at_most(side)} of the whole."
+    if side > 0.5:
         why = (
-            f"after {q:,} levels the mean side of a cell is {at_most(here)} of the whole. The bound is half or less "
+            f"after {q:,} levels the mean side of a cell is {at_most(side)} of the whole. The bound is half or less "
             f"from {halves:,} levels on."
         )
     ends = " and ".join(f"{share(errors[t][10_000])} at B₁ = B₂ = {t}" for t in ("0", "10"))
@@ -85,10 +85,10 @@ def consistency() -> Shown:
         f"errors do not follow it: with 10,000 rows they are {ends}. "
         "Labels are taken without noise (B₃ = ∞), so there is no privacy."
     )
-    alt = f"Bound on the side of a cell: {at_most(here)} after {q:,} levels; {halves:,} levels to halve it."
+    alt = f"Bound on the side of a cell: {at_most(side)} after {q:,} levels; {halves:,} levels to halve it."
     other = f"Error on a made-up table by rows, of which {share(BEST)} cannot be avoided: {ends} with 10,000 rows."
-    return Shown(
-        BoundStatus(here <= 0.5, why),
+    return TheoremView(
+        BoundStatus(side <= 0.5, why),
         [
             Picture("How fast cells must shrink", "From a formula", bound, alt),
             Picture("How fast the forest learns", "Made-up tables", truth, other),
@@ -101,13 +101,13 @@ def _errors(t: str, by_rows: dict[int, float], symbol: int) -> Dots:
     return dots_of(by_rows, f"B₁ = B₂ = {t}", lambda n, v: f"B₁ = B₂ = {t}, {n:,} rows: {share(v)} wrong", symbol)
 
 
-def chances() -> Shown:
+def chances() -> TheoremView:
     """Draw the controls and return the charts for Lemmas 3 and 4 of Bai and others.
 
     At every node, each feature and a cut in the middle have a probability above 0, whatever the scores are.
     """
     table = present_table(two_classes=False)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     rows, name = len(table.frame), plain(table.short_title, 40)
     b, d = _temperature_and_features()
@@ -124,7 +124,7 @@ def chances() -> Shown:
             "below",
             dots=[dots_of(_drawn(d), "least of 300 drawn scores", lambda t, v: f"B₁ = {t:g}: {share(v)}")],
             yours=(b, least, f"B₁ = {b:g}: {at_least(least)}"),
-            level=(1 / d, f"evenly: {share(1 / d)}"),
+            comparison=(1 / d, f"evenly: {share(1 / d)}"),
             height=400,
         )
     )
@@ -158,7 +158,7 @@ def chances() -> Shown:
     )
     alt = f"Probability of a feature by B₁: {at_least(least)} and {at_most(most)} at B₁ = {b:g} with {d} features."
     other = f"Least probability of a middle cut by B₂: {at_least(cut)} at B₂ = {b:g}."
-    return Shown(
+    return TheoremView(
         BoundStatus(rows * least >= 1, why),
         [
             Picture("The chance of a feature", "From a formula", feature, alt),

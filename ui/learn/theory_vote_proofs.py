@@ -27,8 +27,8 @@ from dpforest.theory.votes_printed import (
 from ui.learn.theorem import (
     BoundStatus,
     Picture,
-    Shown,
     Theorem,
+    TheoremView,
     at_most,
     choose,
     dots_of,
@@ -52,13 +52,13 @@ CONFIDENCE = 0.95
 LEAF_SHARE = 40  # the constant K of Theorem 5.8, which a note states
 
 
-def coin() -> Shown:
+def coin() -> TheoremView:
     """Draw the controls and return the charts for Theorems 5.2, 5.5 and 5.8 of Bojarski and others.
 
     They bound the error of the coin rule on the training rows.
     """
     table = present_table(two_classes=True)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
     k = pick("Trees", TREES, 1001, "coin_trees", "How many random trees give the coin its chance.", thousands)
@@ -81,7 +81,7 @@ def coin() -> Shown:
                 dots_of(votes, "measured majority vote", lambda n, v: f"{n} trees: {share(v)} wrong", 1),
             ],
             yours=(k, here, f"{k:,} trees: {at_most(here)}"),
-            level=(guessing, f"guessing: {share(guessing)}"),
+            comparison=(guessing, f"guessing: {share(guessing)}"),
         )
     )
     trees = plural(k, "tree")
@@ -106,7 +106,7 @@ def coin() -> Shown:
     )
     alt = f"Error of a coin: {at_most(here)} with {trees}; measured {share(tossed)}; guessing {share(guessing)}."
     status = BoundStatus(here < guessing, why)
-    return Shown(status, [Picture("What a coin gets wrong", "Do not share", figure, alt)], note)
+    return TheoremView(status, [Picture("What a coin gets wrong", "Do not share", figure, alt)], note)
 
 
 def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
@@ -120,13 +120,13 @@ def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
     return coin_bound(e, min(slack_of(n_trees, n_rows, 1 - error_probability), 1.0), toss_slack)
 
 
-def other_rows() -> Shown:
+def other_rows() -> TheoremView:
     """Draw the controls and return the charts for Theorems 5.3 and 5.4 of Bojarski and others, on held-out rows.
 
     With enough rows, a vote errs on held-out rows hardly more often than on its training rows.
     """
     table = present_table(two_classes=True)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
     rule = choose("Vote", VOTE_RULES, "other_rule", "Majority: each tree has one vote. Average: of the trees’ shares.")
@@ -138,7 +138,7 @@ def other_rows() -> Shown:
     e, guessing, depth = tree_error(measures), measures["guessing"], measures["depth"]
     limit, trained = 1 - sure_rows(e, d, rule, parts), 1 - sure_rows(e, d, rule)
     x = np.logspace(3, 14, 221).tolist()
-    at, first = held_out_probability(n, depth, d, parts), rows_to_hold_out(depth, d, parts)
+    chance, first = held_out_probability(n, depth, d, parts), rows_to_hold_out(depth, d, parts)
     figure = theory_chart(
         Chart(
             Axis("rows", 1e3, 1e14, log=True),
@@ -148,8 +148,12 @@ def other_rows() -> Shown:
                 FormulaCurve(x, [1 - 1 / v for v in x], "on the training rows", 1),
             ],
             "below",
-            yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else proved(at)}"),
-            level=None,
+            yours=(
+                n,
+                chance,
+                f"{size_text(n)} rows: {size_text(chance) if chance <= 0 else proved(chance)}",
+            ),
+            comparison=None,
         )
     )
     wants = f"{name} has {measures['rows']:,} rows; for trees of depth {depth} the probability is above 0 "
@@ -160,8 +164,10 @@ def other_rows() -> Shown:
             f"it would promise an error of {at_most(limit)}, and guessing errs on {share(guessing)}. More rows do not "
             "help; a smaller slack or a larger K may."
         )
-    elif at > 0:
-        why = f"with a probability of {proved(at)}, {at_most(limit)} of {size_text(n)} other rows are wrong. {wants}"
+    elif chance > 0:
+        why = (
+            f"with a probability of {proved(chance)}, {at_most(limit)} of {size_text(n)} other rows are wrong. {wants}"
+        )
     else:
         why = f"at {size_text(n)} rows its probability is below 0, which is no information. {wants}"
     halved = 1 - sure_rows(e, d, rule, parts / 2)
@@ -170,18 +176,18 @@ def other_rows() -> Shown:
         f"With noise on the counts only half of K counts, which gives {at_most(halved)}. The theorem needs leaves that "
         "look alike in training rows and other rows; the held-out accuracy that Explore simulates needs no such thing."
     )
-    alt = f"Probability that the bound on other rows holds: {size_text(at)} at {size_text(n)} rows."
-    status = BoundStatus(at > 0 and limit < min(guessing, 0.5), why)
-    return Shown(status, [Picture("When the bound holds on other rows", "Do not share", figure, alt)], note)
+    alt = f"Probability that the bound on other rows holds: {size_text(chance)} at {size_text(n)} rows."
+    status = BoundStatus(chance > 0 and limit < min(guessing, 0.5), why)
+    return TheoremView(status, [Picture("When the bound holds on other rows", "Do not share", figure, alt)], note)
 
 
-def best_number() -> Shown:
+def best_number() -> TheoremView:
     """Draw the controls and return the charts for Theorems 5.7 and 5.9 of Bojarski and others.
 
     If all trees share ε, a certain number of trees is best.
     """
     table = present_table(two_classes=False)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     epsilon = choose_epsilon(others=False)
     about = "Average: of the trees’ shares (5.7). Coin: with the mean share as its chance (5.9)."
@@ -206,7 +212,7 @@ def best_number() -> Shown:
     rows, name = len(table.frame), plain(table.short_title, 40)
     wants = f"{name} has {rows:,} rows; the bound means something "
     wants += f"from {size_text(first)} rows on." if first else "for no number of rows."
-    status = _number_says(here, n, epsilon, wants)
+    status = _number_status(here, n, epsilon, wants)
     note = (
         f"The bound as printed is {at_most(here.printed)}, by the algebra of its proof {at_most(here.derived)}. The "
         "best number grows like the fourth root of the rows, and not like their logarithm, as the paper remarks. To "
@@ -214,10 +220,12 @@ def best_number() -> Shown:
     )
     alt = f"Best number of trees by rows: {here.trees:,} at {size_text(n)} rows; it means something from "
     alt += f"{size_text(first)} rows on." if first else "no number of rows on."
-    return Shown(status, [Picture("The best number of trees", "From a formula", figure, alt)], note, names_rows=True)
+    return TheoremView(
+        status, [Picture("The best number of trees", "From a formula", figure, alt)], note, names_rows=True
+    )
 
 
-def _number_says(here: DirectBound, n: int, epsilon: float, wants: str) -> BoundStatus:
+def _number_status(here: DirectBound, n: int, epsilon: float, wants: str) -> BoundStatus:
     trees = f"{here.trees:,} tree{'s' * (here.trees > 1)}"
     if here.derived >= 0.5:
         none = f"it would promise an error of {at_most(here.derived)}, no better than a coin."

@@ -18,7 +18,7 @@ from ui.server.lan_addresses import lan_addresses
 from ui.server.streamlit_patches import styles
 from ui.shared.controls import known
 
-EVERY: Final = 2.0  # seconds between two updates of the counts
+UPDATE_SECONDS: Final = 2.0  # seconds between two updates of the counts
 
 
 def show(rooms: Rooms, code: str, browser: str, port: int | None, *, close: Callable[[], None]) -> None:
@@ -83,14 +83,14 @@ def _how_to_join(host: str, port: int, code: str) -> str:
     )
 
 
-@st.fragment(run_every=EVERY)
+@st.fragment(run_every=UPDATE_SECONDS)
 def _counts(rooms: Rooms, code: str, browser: str, where: str) -> None:
     rooms.stay(code, browser)
-    if (seen := rooms.seen(code)) is None:
+    if (room_state := rooms.state_of(code)) is None:
         st.markdown(f"Room {code} is closed.")
         return
-    phones = plural(seen.n_phones, "phone")
-    st.markdown(f"Room **{code}** · {where}{phones} joined, **{seen.n_answers:,}** answered", width="content")
+    phones = plural(room_state.n_phones, "phone")
+    st.markdown(f"Room **{code}** · {where}{phones} joined, **{room_state.n_answers:,}** answered", width="content")
 
 
 def _help(hosts: list[str], host: str) -> None:
@@ -110,5 +110,5 @@ def _take_address() -> None:
     state.PHONE_ADDRESS.value = state.CHOSEN_ADDRESS.value  # Streamlit drops the value of a control that is hidden
 
 
-def _show_qr(shown: bool) -> None:
-    state.HOW_TO_JOIN.value = shown
+def _show_qr(shows_qr: bool) -> None:
+    state.HOW_TO_JOIN.value = shows_qr
