@@ -51,7 +51,7 @@ def drag(page: Page) -> tuple[list[float], list[float]]:
         box = slider.bounding_box()
         assert box is not None
         middle = box["y"] + box["height"] / 2
-        value, maximum = (float(slider.evaluate(f"slider => slider.{what}")) for what in ("value", "max"))
+        value, maximum = (float(slider.evaluate(f"slider => slider.{attribute}")) for attribute in ("value", "max"))
         page.mouse.move(box["x"] + 8 + value / maximum * (box["width"] - 16), middle)
         page.mouse.down()
         page.evaluate(RECORD)

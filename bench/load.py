@@ -222,7 +222,7 @@ def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
     )
     thirds = np.array_split([mb for _, mb in totals.memory], 3)
     print("median memory in each third of the time: " + ", ".join(f"{np.median(third):.0f} MB" for third in thirds))
-    print("processors in use: " + ", ".join(f"{who} {share:.2f}" for who, share in cpu.items()))
+    print("processors in use: " + ", ".join(f"{name} {share:.2f}" for name, share in cpu.items()))
     return bool(np.median(reruns) < GOAL and not (n_errors or totals.lost or totals.dropped))
 
 

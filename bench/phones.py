@@ -1,7 +1,7 @@
 """Phones that vote at once: `python bench/phones.py [--phones 60] [--rooms 1] [--steps 5] [--cut 0.2] [--busy]`.
 
 The program starts the listener for phones in a process, opens rooms, and leads them from step to step. Simulated phones
-do what the page for votes does: they ask for the state every 1.5 s, send each answer until the server confirms it, and
+act like the page for votes: they ask for the state every 1.5 s, send each answer until the server confirms it, and
 wait longer after each failure. A share of the connections is cut, half of them before the request is complete, and half
 after it, so that the server counts the vote but its answer gets lost. In each step, a third of the phones change their
 answer and a tenth of them load the page again. A sixth of the phones join after the first step.
@@ -69,7 +69,7 @@ class Counts:
 
 
 def serve(link: Connection, rooms_wanted: int, busy: bool) -> None:
-    """Run the listener, and do what the main process asks for."""
+    """Run the listener, and carry out the commands that arrive on `link`, until a command is None."""
     from ui.learn import lesson_charts
     from ui.learn.rooms import Rooms
     from ui.learn.steps import STEPS

@@ -16,7 +16,7 @@ from scale_rows import N_FEATURES, PART, Memory, Parts, resident, rows_of_part
 
 SIZES = (1_000_000, 10_000_000, 100_000_000)
 MOST_OF_DASK = 10_000_000
-TREES, DEPTH = 300, 8  # what the public rule chooses from a million rows on
+TREES, DEPTH = 300, 8  # values that the public rule chooses for a million rows or more
 
 
 def booster(n_threads: int):
@@ -99,8 +99,16 @@ def main(largest: int) -> None:
         if n <= MOST_OF_DASK:
             for w in (1, 2):
                 fits[f"Dask, {w} worker{'s' * (w > 1)}"] = (sys.executable, __file__, "dask", str(n), str(w))
-        for who in ("XGBoost", "LightGBM"):
-            fits[f"{who}, 2 threads, no privacy"] = (peers, "scale_peers.py", who, str(n), str(TREES), str(DEPTH), "2")
+        for contender in ("XGBoost", "LightGBM"):
+            fits[f"{contender}, 2 threads, no privacy"] = (
+                peers,
+                "scale_peers.py",
+                contender,
+                str(n),
+                str(TREES),
+                str(DEPTH),
+                "2",
+            )
         for name, arguments in fits.items():
             figures = case(*arguments)
             if "error" in figures:

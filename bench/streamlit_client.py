@@ -147,7 +147,7 @@ class Tab:
             await self._changed.wait_for(lambda: self._address_of_file is not None)
         address = self._address_of_file
         assert address is not None
-        await asyncio.to_thread(_put, self.url, address.upload_url, name, content)
+        await asyncio.to_thread(_send_file, self.url, address.upload_url, name, content)
         state = WidgetState(id=self._uploader)
         info = state.file_uploader_state_value.uploaded_file_info.add(
             name=name, size=len(content), file_id=address.file_id
@@ -255,7 +255,7 @@ class Tab:
         self._states[widget.id] = state
 
 
-def _put(url: str, path: str, name: str, content: bytes) -> None:
+def _send_file(url: str, path: str, name: str, content: bytes) -> None:
     """Send a file to the server as a browser does, with the token against forged requests."""
     with urllib.request.urlopen(f"{url}/_stcore/health") as health:
         cookie = str(health.headers["Set-Cookie"] or "")

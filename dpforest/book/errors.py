@@ -9,7 +9,7 @@ class BookError(ValueError):
 
 
 class SpentError(ValueError):
-    """Raised if a release is booked but not complete. Its ε is spent, and the message says why."""
+    """Raised if a release is booked but not complete. The ε of the release is spent. The message states the reason."""
 
 
 class StaleProjectError(BookError):

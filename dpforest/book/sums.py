@@ -65,8 +65,8 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
     replacement changes the rows of one person only.
 
     For pure losses, ε adds up; for Gaussian losses, μ² adds up. The sum of μ² is converted to an ε at δ. This ε is
-    added to the sum of the pure losses, because the composition of an (ε, 0)-private release and an (ε', δ)-private
-    release is (ε + ε', δ)-private (Dwork and Roth 2014, Theorem 3.16).
+    added to the sum of the pure losses. The reason is that an (ε, 0)-private release and an (ε', δ)-private release are
+    together (ε + ε', δ)-private (Dwork and Roth 2014, Theorem 3.16).
 
     Parameters
     ----------

@@ -104,9 +104,9 @@ def by_group(right: np.ndarray, rate: Rate, groups: Groups, *, alpha: float = 0.
     """
     mean = _mean(right[:, rate.rows] != rate.flips[rate.rows], rate.rows, groups)
     alpha_of_group = alpha / len(groups.names)
-    error_of_releases = mean.of_releases * _t(alpha_of_group, mean.n_releases) / stats.norm.isf(alpha_of_group / 2)
+    error_of_releases = mean.release_error * _t(alpha_of_group, mean.n_releases) / stats.norm.isf(alpha_of_group / 2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        effective = mean.value * (1 - mean.value) / (mean.of_persons**2 + error_of_releases**2)
+        effective = mean.value * (1 - mean.value) / (mean.person_error**2 + error_of_releases**2)
     effective = np.fmin(effective, mean.n_persons)
     is_known = (mean.n_persons > 0) & (mean.n_releases >= MIN_RELEASES)
     low, high = (
@@ -168,7 +168,7 @@ def losses(before: np.ndarray, after: np.ndarray, groups: Groups, *, alpha: floa
     mean = _mean(before.astype(np.int8) - after.astype(np.int8), np.ones(before.shape[1], bool), groups)
     alpha_of_group = alpha / len(groups.names)
     half_width = np.hypot(
-        _t(alpha_of_group, mean.n_persons) * mean.of_persons, _t(alpha_of_group, mean.n_releases) * mean.of_releases
+        _t(alpha_of_group, mean.n_persons) * mean.person_error, _t(alpha_of_group, mean.n_releases) * mean.release_error
     )
     half_width = np.where(mean.n_releases >= MIN_RELEASES, half_width, np.nan)
     names = {"group": groups.names, "persons": groups.n_persons}
@@ -239,8 +239,8 @@ class _Mean(NamedTuple):
     """Means by group, and their standard errors from the choice of persons and from the spread of releases."""
 
     value: np.ndarray
-    of_persons: np.ndarray
-    of_releases: np.ndarray
+    person_error: np.ndarray
+    release_error: np.ndarray
     n_rows: np.ndarray
     n_persons: np.ndarray
     n_releases: int
@@ -263,9 +263,9 @@ def _mean(values: np.ndarray, rows: np.ndarray, groups: Groups) -> _Mean:
     residuals = np.bincount(pair_of_row, row_means - value[index], len(group_of_pair))
     squares = np.bincount(group_of_pair, residuals**2, size)
     with np.errstate(invalid="ignore", divide="ignore"):
-        of_persons = np.sqrt(squares * n_persons / (n_persons - 1)) / n_rows
+        person_error = np.sqrt(squares * n_persons / (n_persons - 1)) / n_rows
         spread = by_release.std(axis=0, ddof=1) if n_releases > 1 else np.full(size, np.nan)
-    return _Mean(value, of_persons, spread / math.sqrt(n_releases), n_rows, n_persons, n_releases)
+    return _Mean(value, person_error, spread / math.sqrt(n_releases), n_rows, n_persons, n_releases)
 
 
 def _t(alpha: float, n: int | np.ndarray) -> np.ndarray:

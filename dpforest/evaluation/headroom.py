@@ -15,7 +15,7 @@ from dpforest.evaluation.smallest_epsilon import held_out_margin
 from dpforest.limits import N_CODES
 from dpforest.tables.domain import Domain
 
-# A loss of at most `POINT`, and of at most `PART` times the headroom, counts as no loss.
+# A loss counts as no loss if it is at most `POINT`, and at most `PART` times the headroom.
 POINT: Final = 0.01  # one point, in the unit of the measure, which ranges from 0 to 1
 PART: Final = 0.25  # a share of the headroom
 # A public range is overwide if the middle nine tenths of the rows use less than this share of its codes. Then most
@@ -132,8 +132,8 @@ def effective_n(measure: str, labels: np.ndarray) -> float:
         return float(n)
     if measure == "balanced_accuracy":
         return float(len(rows) ** 2 / (1 / rows).sum())
-    of_class = 3 * rows * (n - rows) / (n + 1)
-    return float(of_class[0] if len(rows) == 2 else len(rows) ** 2 / (1 / of_class).sum())
+    class_n = 3 * rows * (n - rows) / (n + 1)
+    return float(class_n[0] if len(rows) == 2 else len(rows) ** 2 / (1 / class_n).sum())
 
 
 def cheap_from(

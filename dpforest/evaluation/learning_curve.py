@@ -90,11 +90,11 @@ class Learning:
 
     def by_rows(self, epsilon: float) -> np.ndarray:
         """Return the mean accuracy at an ε for every measured number of rows, (S,), interpolated over ε."""
-        return self._at(self.mean, epsilon)
+        return self._interpolated(self.mean, epsilon)
 
     def error_by_rows(self, epsilon: float) -> np.ndarray:
         """Return the standard error of `by_rows`, (S,)."""
-        return self._at(self.error, epsilon)
+        return self._interpolated(self.error, epsilon)
 
     def check_simulated(self, epsilon: float) -> None:
         """Raise ValueError if an ε lies outside the range of the simulated ε, because its accuracy is unknown."""
@@ -102,7 +102,7 @@ class Learning:
         if not low * (1 - 1e-9) <= epsilon <= high * (1 + 1e-9):
             raise ValueError(f"epsilon={epsilon!r} was not simulated; choose one from {low:g} to {high:g}")
 
-    def _at(self, values: np.ndarray, epsilon: float) -> np.ndarray:
+    def _interpolated(self, values: np.ndarray, epsilon: float) -> np.ndarray:
         self.check_simulated(epsilon)
         grid = np.log(self.epsilons)
         return np.array([np.interp(np.log(epsilon), grid, values_of_part) for values_of_part in values])
@@ -160,10 +160,10 @@ def accuracy_on_parts(
     order = np.random.default_rng((seed, repeat)).permutation(split.n_train)
     for size in part_sizes(split):
         part = np.sort(order[:size])
-        kept = split.part(part)
+        part_split = split.part(part)
         grid = [*epsilons, np.inf]
         n_rows = round(size * (1 + len(split.y_test) / split.n_train))
-        rows = one_repeat(estimator, domain, kept, grid, ONE_CELL, seed + repeat, n_rows)
+        rows = one_repeat(estimator, domain, part_split, grid, ONE_CELL, seed + repeat, n_rows)
         accuracy = {row["epsilon"]: row["accuracy"] for row in rows}
         yield np.array([accuracy[epsilon] for epsilon in grid])
 
@@ -291,16 +291,16 @@ def rows_needed(learning: Learning, epsilon: float, accuracy: float) -> Needed:
     return Needed("extrapolated", reached, low, high, reached / n)
 
 
-def _rows_reaching(rows: np.ndarray, accuracy: np.ndarray, wanted: float) -> float | None:
+def _rows_reaching(rows: np.ndarray, accuracy: np.ndarray, accuracy_goal: float) -> float | None:
     """Return the number of rows at which a rising curve reaches an accuracy, or None if it never does.
 
     Between two points of the curve, the number is interpolated on a log scale.
     """
-    above = np.flatnonzero(accuracy >= wanted - 1e-12)
+    above = np.flatnonzero(accuracy >= accuracy_goal - 1e-12)
     if not len(above):
         return None
     i = int(above[0])
     if i == 0:
         return float(rows[0])
-    part = (wanted - accuracy[i - 1]) / (accuracy[i] - accuracy[i - 1])
+    part = (accuracy_goal - accuracy[i - 1]) / (accuracy[i] - accuracy[i - 1])
     return float(np.exp(np.interp(part, [0, 1], np.log(rows[i - 1 : i + 1]))))

@@ -87,7 +87,7 @@ class Reach:
         )
         return cls(epsilons, mean, nearly_all, counted, float(required_counted[-1]))
 
-    def epsilons_to_check(self, needed: float) -> list[float]:
+    def from_on(self, needed: float) -> list[float]:
         """Return the ε to check, in rising order.
 
         The list begins with the smallest ε such that `counted` is at least the needed value at this ε and at the next
@@ -160,9 +160,9 @@ def check_share(reached: np.ndarray, share: float, n_failed: int = 0, n_forests:
     """Check by simulated releases that at least a required share of all possible releases reaches a value.
 
     The check computes a lower confidence bound at each look (`LOOKS`). All bounds, over all looks, successive checks
-    and forests, hold jointly with a probability of `CONFIDENCE`. For this, the permitted error probability is divided:
-    each forest gets an equal part, check k = 1, 2, ... of a forest uses 1 / 2ᵏ of this part, and the looks of a check
-    use equal parts of the result.
+    and forests, hold jointly with a probability of `CONFIDENCE`. For this, the permitted error probability is divided.
+    Each forest gets an equal part. Check k = 1, 2, ... of a forest uses 1 / 2ᵏ of this part, and divides it equally
+    among its looks.
 
     Parameters
     ----------
@@ -251,10 +251,10 @@ def smallest_epsilon(
     needed: float,
     share: float,
     n: float | None,
-    values_at: Callable[[float], np.ndarray],
+    checked: Callable[[float], np.ndarray],
     n_forests: int = 1,
 ) -> Answer:
-    """Return the first ε of `Reach.epsilons_to_check` whose check has not failed.
+    """Return the first ε of `Reach.from_on` whose check has not failed.
 
     The check has succeeded (`Answer.is_sure`), or it needs more releases (`Answer.is_open`).
 
@@ -268,7 +268,7 @@ def smallest_epsilon(
         Value that is needed, above 0 and up to 1.
     share, n
         As for `Reach.of`.
-    values_at : callable
+    checked : callable
         Takes an ε of the grid, and returns the values of further releases at this ε, in the order of simulation: a
         float array, which may be empty. The releases of `reach` are not among them.
     n_forests : int
@@ -296,8 +296,8 @@ def smallest_epsilon(
     if not 0 < share < 1:
         raise ValueError(f"share={share!r} is not a share between 0 and 1")
     failed: list[tuple[float, Check]] = []
-    for epsilon in reach.epsilons_to_check(needed):
-        values = values_at(epsilon)
+    for epsilon in reach.from_on(needed):
+        values = checked(epsilon)
         counted = values - (0.0 if n is None else held_out_margin(values, n, n_forests))
         check = check_share(counted >= needed - _ROUNDING, share, len(failed), n_forests)
         if not check.has_failed:

@@ -105,12 +105,12 @@ def _entry(fig: go.Figure, entry, x0: float, width: float, low: float, high: flo
     n = min(entry.times, MOST_PARTS if is_sequential else MOST_LAYERS)
     part, layer = (width / n, high - low) if is_sequential else (width, (high - low) / n)
     gap_x, gap_y = (part * 0.12, 0.0) if is_sequential else (0.0, layer * 0.16)
-    each, together = cost
+    cost_of_one, cost_of_all = cost
     text = (
         f"{escape(entry.what, 70)}<br>{escape(entry.mechanism)}<br>"
-        f"{entry.times:,} × {each}, "
+        f"{entry.times:,} × {cost_of_one}, "
         + ("in sequence: they add up" if is_sequential else "in parallel: a row meets only one")
-        + f"<br>together {together}"
+        + f"<br>together {cost_of_all}"
     )
     indices = range(n)
     fig.add_bar(

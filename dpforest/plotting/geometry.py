@@ -75,8 +75,8 @@ def focus_nodes(
 ) -> Drawing:
     """Choose the nodes of a drawing that begins at `root` and has at most `levels` levels.
 
-    If the drawing has more than `most_rows` lines, the function omits children of nodes with many children, and then
-    whole levels, until the drawing has at most this many lines or only two levels.
+    If the drawing has more than `most_rows` lines, the function first omits children of nodes with many children, and
+    then whole levels. It stops when the drawing has at most this many lines, or only two levels.
 
     Parameters
     ----------
@@ -92,10 +92,10 @@ def focus_nodes(
         rank[list(keep)] = np.iinfo(np.int64).max
     for depth in range(levels, 1, -1):
         for most_children in (12, 6, 4):
-            drawn = _place(tree, root, depth, rank, most_children)
-            if drawn.n_lines <= most_rows:
-                return drawn
-    return drawn
+            drawing = _place(tree, root, depth, rank, most_children)
+            if drawing.n_lines <= most_rows:
+                return drawing
+    return drawing
 
 
 def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children: int) -> Drawing:

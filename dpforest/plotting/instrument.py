@@ -140,8 +140,8 @@ def drawn_tree(
     nodes = view.nodes(tree)
     trees, domain = nodes.trees, view.domain_of(tree)
     deepest = _deepest_drawn(trees)
-    drawn = np.flatnonzero(trees.level <= deepest)
-    place = {int(node): i for i, node in enumerate(drawn)}
+    drawn_nodes = np.flatnonzero(trees.level <= deepest)
+    place = {int(node): i for i, node in enumerate(drawn_nodes)}
     first, last = extents(trees, deepest, np.where(nodes.counts.any(axis=1), _WIDER, 1))
     leaf_sizes = view.n_counted[int(view.trees.leaf_start[tree]) : int(view.trees.leaf_start[tree + 1])]
     values = dict(zip(trees.leaf_nodes.tolist(), _values(view, tree), strict=True)) if _is_booster(view) else {}
@@ -149,7 +149,7 @@ def drawn_tree(
     below = _leaves_below(trees)
     true_labels = {} if values else dict(zip(trees.leaf_nodes.tolist(), _true_labels(view, tree), strict=True))
     described = []
-    for node in drawn.tolist():
+    for node in drawn_nodes.tolist():
         counts = nodes.counts[node]
         is_end = trees.kind[node] == LEAF or trees.level[node] == deepest
         order = np.argsort(-counts, kind="stable").tolist()

@@ -185,10 +185,10 @@ def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], t
 
 def _moved_apart(ends: list[tuple[float, str, int]], least: float) -> list[tuple[float, str, int]]:
     """Move the names of curves up, so that each is at least `least` above the name below it."""
-    out: list[tuple[float, str, int]] = []
+    moved: list[tuple[float, str, int]] = []
     for y, name, i in sorted(ends):
-        out.append((y if not out else max(y, out[-1][0] + least), name, i))
-    return out
+        moved.append((y if not moved else max(y, moved[-1][0] + least), name, i))
+    return moved
 
 
 def _faint(color: str) -> str:

@@ -38,24 +38,24 @@ def success_chart(
     axis_end : int
         Number of guesses that the horizontal axis reaches at least.
     """
-    drawn = [estimate for estimate in estimates if estimate.trials >= MIN_TRIALS] or list(estimates)
-    is_exceeded = bool(claimed is not None and drawn and drawn[-1].low > claimed)
+    drawn_estimates = [estimate for estimate in estimates if estimate.trials >= MIN_TRIALS] or list(estimates)
+    is_exceeded = bool(claimed is not None and drawn_estimates and drawn_estimates[-1].low > claimed)
     top = max(
         0.505,
         best or 0,
         limit if claimed is None else claimed,
-        *(estimate.share for estimate in drawn[len(drawn) // 2 :]),
+        *(estimate.share for estimate in drawn_estimates[len(drawn_estimates) // 2 :]),
     )
     span = top - 0.5
     fig = figure(340, hovermode="closest", margin={"l": 8, "r": 12, "t": 12, "b": 8})
     color = PRIVATE if claimed is None else NOT_HELD if is_exceeded else QUIET
-    x = [estimate.trials for estimate in drawn]
+    x = [estimate.trials for estimate in drawn_estimates]
     band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": x}
-    fig.add_scatter(y=[estimate.high for estimate in drawn], **band)
-    fig.add_scatter(y=[estimate.low for estimate in drawn], fill="tonexty", fillcolor=_faint(color), **band)
+    fig.add_scatter(y=[estimate.high for estimate in drawn_estimates], **band)
+    fig.add_scatter(y=[estimate.low for estimate in drawn_estimates], fill="tonexty", fillcolor=_faint(color), **band)
     fig.add_scatter(
         x=x,
-        y=[estimate.share for estimate in drawn],
+        y=[estimate.share for estimate in drawn_estimates],
         mode="lines+markers",
         name="right",
         line={"color": color, "width": 3},
@@ -63,7 +63,7 @@ def success_chart(
         text=[
             f"{estimate.trials:,} guesses: {percent(estimate.share, 2)} right<br>99 % confidence interval: "
             f"{percent(estimate.low, 2)} to {percent(estimate.high, 2)}"
-            for estimate in drawn
+            for estimate in drawn_estimates
         ],
         hovertemplate="%{text}<extra></extra>",
     )

@@ -39,17 +39,19 @@ def exchange_chart(
     fig = figure(380, hovermode="closest", margin={"l": 8, "r": 12, "t": 28, "b": 8})
     right = max(beyond(learning, e).rows[-1] for e in epsilons)
     shade_beyond(fig, learning.n_rows, right)
-    ends, drawn = [], []
+    ends, drawn_values = [], []
     for place, e in enumerate(sorted(epsilons, key=lambda e: e != epsilon)):
         draw_curve(fig, learning, e, place, color)
         ends.append((float(learning.by_rows(e)[0]), f"ε = {text_up(e)}", place))
-        drawn += [*learning.by_rows(e), *beyond(learning, e).accuracy]
-    height = max(drawn) - min(drawn)
+        drawn_values += [*learning.by_rows(e), *beyond(learning, e).accuracy]
+    height = max(drawn_values) - min(drawn_values)
     name_curves(fig, learning, ends, height)
     if exchange is not None and exchange.times is not None:
         _arrow(fig, exchange, exchange.rows * exchange.times, exchange.times)
     pad = max(height, 0.02) * 0.12
-    fig.update_yaxes(range=[min(drawn) - pad, min(max(drawn) + 1.6 * pad, 1.04)], tickformat=".0%", zeroline=False)
+    fig.update_yaxes(
+        range=[min(drawn_values) - pad, min(max(drawn_values) + 1.6 * pad, 1.04)], tickformat=".0%", zeroline=False
+    )
     rows_axis(fig, learning, right)
     return fig
 

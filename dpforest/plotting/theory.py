@@ -46,11 +46,11 @@ class Axis:
 
     def clip(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
         """Limit values to one axis length beyond the ends of the axis, or on a log axis to a factor of ten."""
-        far = np.nan_to_num(np.asarray(values, float), nan=np.nan, posinf=1e300, neginf=-1e300)
+        finite = np.nan_to_num(np.asarray(values, float), nan=np.nan, posinf=1e300, neginf=-1e300)
         if self.log:
-            return np.clip(far, self.low / 10, self.high * 10)
+            return np.clip(finite, self.low / 10, self.high * 10)
         length = self.high - self.low
-        return np.clip(far, self.low - length, self.high + length)
+        return np.clip(finite, self.low - length, self.high + length)
 
     def place(self, value: float) -> float:
         """Return the value, limited to the range of the axis."""

@@ -120,7 +120,7 @@ class Record:
         Plan of the forest.
     rate : float
         Rate of the mechanism at a leaf.
-    others : int64 array of shape (n_trees, n_classes)
+    other_counts : int64 array of shape (n_trees, n_classes)
         For each tree, the counts of all other rows in the leaf that the record reaches. The counts include every row in
         every tree, even if the forest draws each row into one tree.
     label : int
@@ -133,7 +133,7 @@ class Record:
 
     spec: ForestSpec
     rate: float
-    others: np.ndarray
+    other_counts: np.ndarray
     label: int
     stand_in: int | None
     n_rows: int
@@ -164,11 +164,11 @@ class RowsInLeaves:
         if not 0 <= row < len(self.labels):
             raise ValueError(f"row={row} is not a row of the table, which has {len(self.labels):,}")
         leaves = routing.leaves_of_rows(self.trees, self.domain, self.codes[row : row + 1])[:, 0]
-        others, label = self.counts[leaves].copy(), int(self.labels[row])
-        others[:, label] -= 1
+        other_counts, label = self.counts[leaves].copy(), int(self.labels[row])
+        other_counts[:, label] -= 1
         is_replaced = rows_changed(self.spec.neighbors) == 2
         stand_in = (label + 1) % self.domain.n_classes if is_replaced else None
-        return Record(self.spec, self.rate, others, label, stand_in, len(self.labels))
+        return Record(self.spec, self.rate, other_counts, label, stand_in, len(self.labels))
 
 
 def count_in_leaves(
@@ -195,7 +195,7 @@ def count_in_leaves(
 def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, most: int = LOOKS[-1]) -> Estimates:
     """Attack a record in a forest with random structure by the likelihood ratio of its leaves; see `attack_record`."""
     rng = np.random.default_rng(seed)
-    size = max(20, 200_000 // (record.others.shape[1] if record.one_tree else record.others.size))
+    size = max(20, 200_000 // (record.other_counts.shape[1] if record.one_tree else record.other_counts.size))
 
     def guess(wanted: int) -> tuple[int, int]:
         n = min(size, wanted)
@@ -217,12 +217,12 @@ def best_success(record: Record, *, seed: int = 0) -> float:
     if record.spec.releases_counts:
         return 0.5 + 0.5 * composed_variation(*_count_laws(record))
     if not record.one_tree:
-        before, after = _neighboring_counts(record, record.others)
+        before, after = _neighboring_counts(record, record.other_counts)
         laws = (log_pmf(record.spec.mechanism, counts, record.rate) for counts in (before, after))
         return 0.5 + 0.5 * composed_variation(*laws)
     rng = np.random.default_rng(seed)
-    tree, others = _draw_trees(record, STATES, rng)
-    before, after = _neighboring_counts(record, others)
+    tree, other_counts = _draw_trees(record, STATES, rng)
+    before, after = _neighboring_counts(record, other_counts)
     pairs, pair_of_draw = np.unique(np.hstack([before, after]), axis=0, return_inverse=True)
     laws = (log_pmf(record.spec.mechanism, counts, record.rate) for counts in np.hsplit(pairs, 2))
     return 0.5 + 0.5 * float(variation(*laws)[pair_of_draw.ravel()].mean() * (tree >= 0).mean())
@@ -263,38 +263,38 @@ def _exposure_by_leaf(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarr
     exposure = np.zeros(table.counts.shape)
     n_classes = table.counts.shape[1]
     leaf, label = np.nonzero(table.counts)
-    others = table.counts[leaf] - np.eye(n_classes, dtype=np.int64)[label]
-    cases, case_of_entry = np.unique(np.column_stack([others, label]), axis=0, return_inverse=True)
-    others, label = cases[:, :-1], cases[:, -1]
+    other_counts = table.counts[leaf] - np.eye(n_classes, dtype=np.int64)[label]
+    cases, case_of_entry = np.unique(np.column_stack([other_counts, label]), axis=0, return_inverse=True)
+    other_counts, label = cases[:, :-1], cases[:, -1]
     repeats = max(4, min(32, _WORK // cases.size)) if table.spec.partition != "shared" else 1
     total = np.zeros(len(cases))
     for _ in range(repeats):  # a few random assignments if each row is in one tree only
-        drawn = others if repeats == 1 else rng.binomial(others, 1 / table.spec.n_trees)
+        drawn = other_counts if repeats == 1 else rng.binomial(other_counts, 1 / table.spec.n_trees)
         total += _exposure_in_leaf(table.spec, table.rate, drawn, label)
     exposure[np.nonzero(table.counts)] = total[case_of_entry.ravel()]
     return exposure
 
 
-def _exposure_in_leaf(spec: ForestSpec, rate: float, others: np.ndarray, label: np.ndarray) -> np.ndarray:
+def _exposure_in_leaf(spec: ForestSpec, rate: float, other_counts: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return how far apart the laws of a leaf's label with and without a row are, float (n_leaves,).
 
     If each row is in one tree, the result is the total variation. If every row is in every tree, it is the
     Bhattacharyya distance, because the Bhattacharyya distances of several leaves add up.
     """
-    unit, stand_in = np.eye(others.shape[1], dtype=np.int64), (label + 1) % others.shape[1]
-    before = others + unit[stand_in] if rows_changed(spec.neighbors) == 2 else others
-    log_p, log_q = (log_pmf(spec.mechanism, counts, rate) for counts in (before, others + unit[label]))
+    unit, stand_in = np.eye(other_counts.shape[1], dtype=np.int64), (label + 1) % other_counts.shape[1]
+    before = other_counts + unit[stand_in] if rows_changed(spec.neighbors) == 2 else other_counts
+    log_p, log_q = (log_pmf(spec.mechanism, counts, rate) for counts in (before, other_counts + unit[label]))
     if spec.partition != "shared":
         return variation(log_p, log_q)
     return -np.log(np.clip(np.exp((log_p + log_q) / 2).sum(axis=1), 1e-300, 1))
 
 
-def _neighboring_counts(record: Record, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _neighboring_counts(record: Record, other_counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return counts without the record (or with its stand-in), and counts with the record.
 
-    Each result has the shape of `others`.
+    Each result has the shape of `other_counts`.
     """
-    before, after = others.copy(), others.copy()
+    before, after = other_counts.copy(), other_counts.copy()
     after[..., record.label] += 1
     if record.stand_in is not None:
         before[..., record.stand_in] += 1
@@ -308,10 +308,10 @@ def _draw_trees(record: Record, n: int, rng: np.random.Generator) -> tuple[np.nd
     """
     tree = rng.integers(record.spec.n_trees, size=n)
     if record.spec.partition == "independent":
-        return tree, rng.binomial(record.others[tree], 1 / record.spec.n_trees)
+        return tree, rng.binomial(record.other_counts[tree], 1 / record.spec.n_trees)
     size = record.n_rows // record.spec.n_trees
-    others = _draw_block(record.others[tree], record.n_rows - 1, max(size - 1, 0), rng)
-    return np.where(rng.random(n) < size * record.spec.n_trees / record.n_rows, tree, -1), others
+    other_counts = _draw_block(record.other_counts[tree], record.n_rows - 1, max(size - 1, 0), rng)
+    return np.where(rng.random(n) < size * record.spec.n_trees / record.n_rows, tree, -1), other_counts
 
 
 def _draw_block(leaf: np.ndarray, n_rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -328,11 +328,11 @@ def _log_likelihood_ratio(record: Record, inside: np.ndarray, rng: np.random.Gen
     """Simulate a release for each coin in `inside`, and return the release's log-likelihood ratio, float (n,)."""
     n, spec, seed = len(inside), record.spec, int(rng.integers(2**62))
     if record.one_tree:
-        tree, others = _draw_trees(record, n, rng)
-        others = others[:, None]
+        tree, other_counts = _draw_trees(record, n, rng)
+        other_counts = other_counts[:, None]
     else:
-        tree, others = np.zeros(n, int), np.broadcast_to(record.others, (n, *record.others.shape))
-    before, after = _neighboring_counts(record, others)
+        tree, other_counts = np.zeros(n, int), np.broadcast_to(record.other_counts, (n, *record.other_counts.shape))
+    before, after = _neighboring_counts(record, other_counts)
     exact = np.where(inside[:, None, None], after, before)
     if spec.releases_counts:
         cells = [record.label] if record.stand_in is None else [record.label, record.stand_in]

@@ -90,11 +90,11 @@ def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, mos
         while trials < size:
             if trials and monotonic() - start > seconds:
                 return
-            made, hits = guess(size - trials)
-            trials, right = trials + made, right + hits
+            n_guesses, n_right = guess(size - trials)
+            trials, right = trials + n_guesses, right + n_right
             if trials < size:
-                yield _done(trials, most, start, seconds), None
-        yield _done(trials, most, start, seconds), estimate(trials, right)
+                yield _share_done(trials, most, start, seconds), None
+        yield _share_done(trials, most, start, seconds), estimate(trials, right)
 
 
 def estimate(trials: int, right: int) -> AttackEstimate:
@@ -107,7 +107,7 @@ def estimate(trials: int, right: int) -> AttackEstimate:
     return AttackEstimate(trials, right, *(float(limit(right, trials, alpha)) for limit in (lower_limit, upper_limit)))
 
 
-def _done(trials: int, most: int, start: float, seconds: float) -> float:
+def _share_done(trials: int, most: int, start: float, seconds: float) -> float:
     return min(1.0, max(trials / most, (monotonic() - start) / max(seconds, 1e-9)))
 
 
@@ -128,8 +128,8 @@ def variation(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_192) -> float:
     """Return the total variation between two products of laws: E max(0, 1 - e^L), where L is the sum of all losses.
 
-    E is the expectation under the first product, and a loss is ln(Q / P) of an outcome, for one law P of the first
-    product and the law Q of the second product.
+    E is the expectation under the first product. A loss is ln(Q / P) of an outcome, where P is a law of the first
+    product, and Q is the law at the same place of the second product.
 
     The function moves losses to a grid: it divides the probability of a loss between the two neighboring grid points,
     so that the total probability under either law stays the same. This division can only raise the total variation.
@@ -148,8 +148,8 @@ def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_1
             continue
         low = np.floor(loss_of_law / step + 1e-9).astype(int)
         part = np.clip(np.expm1(loss_of_law - low * step) / np.expm1(step), 0, 1)
-        moves, which = np.unique(np.concatenate([low, low + 1]), return_inverse=True)
-        weights = np.bincount(which, np.concatenate([p * (1 - part), p * part]))
+        moves, move_index = np.unique(np.concatenate([low, low + 1]), return_inverse=True)
+        weights = np.bincount(move_index, np.concatenate([p * (1 - part), p * part]))
         mass = sum(w * _shifted(mass, int(k)) for k, w in zip(moves, weights, strict=True) if w > 0)
     axis = step * np.arange(-half, half + 1)
     return float((mass * -np.expm1(np.minimum(axis, 0.0))).sum())
@@ -162,7 +162,7 @@ def _shifted(mass: np.ndarray, by: int) -> np.ndarray:
         return mass
     if by < 0:
         return _shifted(mass[::-1], -by)[::-1]
-    out = np.zeros_like(mass)
-    out[by:] = mass[:-by]
-    out[-1] += mass[-by:].sum()
-    return out
+    shifted = np.zeros_like(mass)
+    shifted[by:] = mass[:-by]
+    shifted[-1] += mass[-by:].sum()
+    return shifted

@@ -66,13 +66,13 @@ class LeafCounts:
         right : bool array of shape (n_test, n_releases)
             Whether the majority vote of each release classifies each row correctly.
         """
-        out = np.empty((labels.shape[1], n_trees + 1, 2), np.int64)
-        right = np.empty((len(y), len(out)), bool)
-        for release in range(len(out)):
+        histogram = np.empty((labels.shape[1], n_trees + 1, 2), np.int64)
+        right = np.empty((len(y), len(histogram)), bool)
+        for release in range(len(histogram)):
             votes = routing.votes_at_leaves(self.place, np.ascontiguousarray(labels[:, release]), 2)[:, 1]
-            out[release] = np.bincount(2 * votes + y, minlength=2 * (n_trees + 1)).reshape(-1, 2)
+            histogram[release] = np.bincount(2 * votes + y, minlength=2 * (n_trees + 1)).reshape(-1, 2)
             right[:, release] = (2 * votes > n_trees) == y
-        return out, right
+        return histogram, right
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +91,10 @@ class RoutedCounts(LeafCounts):
 
     def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `LeafCounts.tally`."""
-        out = np.zeros((labels.shape[1], n_trees + 1, 2), np.int64)
-        right = np.empty((len(y), len(out)), bool)
-        _count_votes(self.test, n_trees, labels[self.place], y, out, right)
-        return out, right
+        histogram = np.zeros((labels.shape[1], n_trees + 1, 2), np.int64)
+        right = np.empty((len(y), len(histogram)), bool)
+        _count_votes(self.test, n_trees, labels[self.place], y, histogram, right)
+        return histogram, right
 
 
 class RoutedRows:
@@ -148,10 +148,10 @@ class CutForest:
 
 def has_rows(counts: np.ndarray) -> np.ndarray:
     """Return for each leaf of counts (n, n_classes) whether it holds a row. Column by column is faster than `any`."""
-    held = counts[:, 0] != 0
+    is_filled = counts[:, 0] != 0
     for column in counts.T[1:]:
-        held |= column != 0
-    return held
+        is_filled |= column != 0
+    return is_filled
 
 
 @njit(nogil=True, cache=True)
@@ -223,8 +223,18 @@ def _cut(kind, level, parent, tree_start, n_leaves, depth):
 def _gather(cut, deep, weight, reached, n_leaves, takes_all):
     """Add up counts in the leaves of cut trees.
 
-    Parameters are the leaf of the cut trees for each deep leaf, the deep leaves that hold rows and their counts, the
-    leaves of the cut trees that held-out rows reach, the number of leaves to consider, and whether to keep all of them.
+    Parameters
+    ----------
+    cut : int32 array
+        For each deep leaf, the leaf of the cut trees that the same rows reach.
+    deep, weight : int array of shape (m,), int64 array of shape (m, n_classes)
+        Deep leaves that hold rows, and their counts.
+    reached : int32 array
+        Leaves of the cut trees that held-out rows reach.
+    n_leaves : int
+        Number of leaves to consider, from the first one on.
+    takes_all : bool
+        Whether to keep all of these leaves.
 
     Returns
     -------

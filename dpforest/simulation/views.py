@@ -224,7 +224,7 @@ class ForestView:
             return table
         trace = self.traces[tree]
         parts = (trace.probability, trace.chance, trace.gain)
-        probability, chance, gain = (self._at_nodes(trees, by_level) for by_level in parts)
+        probability, chance, gain = (self._over_nodes(trees, by_level) for by_level in parts)
         return replace(table, probability=probability, chance=chance, gain=gain)
 
     def _counts_of(self, tree: int) -> np.ndarray:
@@ -235,13 +235,13 @@ class ForestView:
         return np.stack([self.n_counted - class_counts, class_counts], axis=1)
 
     @staticmethod
-    def _at_nodes(trees: Trees, by_level: list[np.ndarray]) -> np.ndarray:
+    def _over_nodes(trees: Trees, by_level: list[np.ndarray]) -> np.ndarray:
         """Return one array over all nodes of a complete tree from the figures of its inner nodes; NaN in leaves."""
-        out = np.full(trees.n_nodes, np.nan)
+        values = np.full(trees.n_nodes, np.nan)
         inner = np.concatenate(by_level)
-        out[: len(inner)] = inner
-        out[trees.kind == LEAF] = np.nan
-        return out
+        values[: len(inner)] = inner
+        values[trees.kind == LEAF] = np.nan
+        return values
 
     def path(self, tree: int, codes: np.ndarray) -> list[int]:
         """Return the nodes on the path of one encoded row in one tree. Nodes are numbered within the tree."""

@@ -187,8 +187,8 @@ def best_error_after_trees(
 ) -> float:
     """Return a bound on the least training error among the sums of the first 1, 2, ..., `n_trees` trees.
 
-    Theorem 12 assumes that the mean weight of the rows is at least `weight` at every tree. If the mean weight is
-    smaller at some tree, the share of misclassified rows is less than 2 `weight` at that tree, because each
+    Theorem 12 assumes that the mean weight of the rows is at least `weight` at every tree. At a tree with
+    a smaller mean weight, the share of misclassified rows is less than 2 `weight`. The reason is that each
     misclassified row has a weight of at least 1/2.
 
     Parameters

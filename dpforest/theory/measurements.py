@@ -58,9 +58,11 @@ def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]
     Returns
     -------
     dict
-        "depth", "rows", "guessing" (error of the most frequent class), "rows_by_trees_right" (list of 401 counts),
-        "vote_error" (dictionary from a number of trees to the error of their majority vote) and "label_share" (share of
-        a row's label in the row's leaf, as a mean over rows and trees).
+        - "depth" and "rows": depth of the trees, and number of rows.
+        - "guessing": error of predicting the most frequent class.
+        - "rows_by_trees_right": list of the 401 counts.
+        - "vote_error": error of the majority vote, by number of trees.
+        - "label_share": share of a row's label in the row's leaf, as a mean over rows and trees.
     """
     depth = depth_for(len(y))
     right, label_share = _right_of_trees(domain, codes, y, depth)

@@ -252,6 +252,6 @@ def _least_lost(rate: float) -> tuple[int, float]:
 
     grid = np.unique(np.round(np.geomspace(1, max(2.0, 40 * math.sqrt(200 * rate)), 20_000)))
     best = int(log_lost(grid).argmin())
-    near = np.arange(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)] + 1)
-    least = int(log_lost(near).argmin())
-    return int(near[least]), float(np.exp(log_lost(near)[least]))
+    candidates = np.arange(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)] + 1)
+    least = int(log_lost(candidates).argmin())
+    return int(candidates[least]), float(np.exp(log_lost(candidates)[least]))

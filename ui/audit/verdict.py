@@ -233,7 +233,7 @@ def _class_ranges(pair: LeafPair, leaf: int, n_classes: int) -> list[tuple[int, 
     change, is_counts = pair.change, pair.mechanism == NOISY_COUNTS
     log_probabilities = [] if is_counts else [change.log_before, change.log_after]
 
-    def alike(a: int, b: int) -> bool:
+    def are_equal(a: int, b: int) -> bool:
         if n_classes <= _MOST_SEPARATE or (not is_counts and change.outputs[leaf] in (a, b)):
             return False
         return all(
@@ -241,7 +241,7 @@ def _class_ranges(pair: LeafPair, leaf: int, n_classes: int) -> list[tuple[int, 
             for table in (change.before, change.after, *log_probabilities)
         )
 
-    starts = [c for c in range(n_classes) if c == 0 or not alike(c - 1, c)]
+    starts = [c for c in range(n_classes) if c == 0 or not are_equal(c - 1, c)]
     return list(zip(starts, [*starts[1:], n_classes], strict=True))
 
 

@@ -64,13 +64,13 @@ def headline(answers: Answers, scale: MeasureScale) -> str:
     share = next(text for text, value in SURE.items() if value == wish.share)
     if answers.is_partial:
         return f"**The first releases are being simulated.** The smallest ε for {needed} comes in a moment."
-    first, *rest = answers.sorted()
+    first, *other_answers = answers.sorted()
     if first.epsilon is None:
         return (
             f"**We cannot show that a forest reaches {needed} in {share}** at any ε that we simulate (up to "
             f"{EPSILONS[-1]:g}). {_best_mean(answers, scale)}Ask for less, or see below what more data would do."
         )
-    others = [a.forest for a in rest if a.epsilon == first.epsilon]
+    others = [a.forest for a in other_answers if a.epsilon == first.epsilon]
     others_text = (
         f" (also {', '.join(others) if len(others) <= MOST_NAMED else f'{len(others)} others'})" if others else ""
     )

@@ -200,7 +200,7 @@ class _Drawing:
         claimed = None if settings.certified else most_success(settings.epsilon)
         text = _verdict(settings, self._limit, last, self._best)
         if settings.certified:
-            text += "\n\n" + _why(self._record, self._best, limit)
+            text += "\n\n" + _explanation(self._record, self._best, limit)
         self._words.markdown(text)
         most = 1_000 if self._record is None else LOOKS[-1]
         drawn(
@@ -257,7 +257,7 @@ def _verdict(settings: ForestSettings, limit: Limit, last: AttackEstimate, best:
     )
 
 
-def _why(record: Record | None, best: float | None, limit: float) -> str:
+def _explanation(record: Record | None, best: float | None, limit: float) -> str:
     """Explain why the attack on this record reaches the limit, or why it stays below the limit."""
     if record is None or best is None:
         return (
@@ -276,12 +276,12 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
         if asked
         else ""
     )
-    others = record.others.sum(axis=1) / (record.spec.n_trees if record.one_tree else 1)
+    n_others = record.other_counts.sum(axis=1) / (record.spec.n_trees if record.one_tree else 1)
     if record.spec.releases_counts:
         two_counts = "two noisy counts of each tree change, and their hints may cancel."
         one_count = "the attacker uses all that the noisy counts give away."
         return f"*Why below the limit:* {one_count if record.stand_in is None else two_counts}{preparation_text}"
-    if np.median(others) < 1:
+    if np.median(n_others) < 1:
         return (
             "*Why below the limit:* the record is nearly alone in its leaves, which is as exposed as one can be. But a "
             "leaf publishes only a label, and an empty leaf sometimes publishes the same label by chance."
@@ -289,12 +289,12 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
         )
     return (
         "*Why below the limit:* the limit is for the worst record of the worst table. Here a leaf publishes only one "
-        f"label, and the record shares it with {_about(float(np.median(others)))} or more in half of the trees: where "
-        "a label has a clear lead, one record hardly changes it." + preparation_text
+        f"label, and the record shares it with {_others_text(float(np.median(n_others)))} or more in half of the "
+        "trees: where a label has a clear lead, one record hardly changes it." + preparation_text
     )
 
 
-def _about(n: float) -> str:
+def _others_text(n: float) -> str:
     return f"about {plural(round(n), 'other')}"
 
 

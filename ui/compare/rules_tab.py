@@ -126,9 +126,9 @@ def compare_lines(result: SweepResult, measure: str, n_test: float) -> list[Line
     """Return, for each ε, the lines that are worse than the best by more than chance.
 
     Lines are compared over the releases that all lines have. An ε without such releases is left out. A difference is
-    more than chance if it exceeds each of three numbers: one percentage point, the margin of the held-out rows, and two
-    standard errors of the difference between releases with the same seeds. `n_test` is the number of rows on which an
-    accuracy would be as precise as the measure (`baselines.rows`).
+    more than chance if it exceeds three numbers: one percentage point, the margin of the held-out rows, and twice its
+    standard error. The standard error is computed from pairs of releases with the same seeds. `n_test`
+    is the number of rows on which an accuracy would be as precise as the measure (`baselines.rows`).
     """
     pieces, comparisons = result.pieces[np.isfinite(result.pieces["epsilon"])], []
     n_lines = pieces["forest"].nunique()

@@ -52,10 +52,10 @@ def resume() -> None:
         return
     if not room_state.is_shown:
         progress.revealed().discard(STEPS[room_state.step].key)
-    step, shown = str(room_state.step), "1" if room_state.is_shown else "0"
-    if (st.query_params.get(progress.STEP, "0"), st.query_params.get(progress.SHOWN, "0")) != (step, shown):
+    step, shown_text = str(room_state.step), "1" if room_state.is_shown else "0"
+    if (st.query_params.get(progress.STEP, "0"), st.query_params.get(progress.SHOWN, "0")) != (step, shown_text):
         st.query_params.pop(progress.AT, None)
-        st.query_params.update({progress.STEP: step, progress.SHOWN: shown})
+        st.query_params.update({progress.STEP: step, progress.SHOWN: shown_text})
         st.rerun()  # run again, because controls read the address at the start of a run
 
 

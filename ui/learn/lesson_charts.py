@@ -194,8 +194,8 @@ def _choose(setting: str, is_shown: bool) -> DrawnChart:
     answer, member = (percent_up(lesson_facts.most_right(float(setting), question)) for question in (VALUE, MEMBERSHIP))
     attacker = f"attacker right, at most:<br>an answer {answer}<br>is in it {member}"
     fig = lesson_measured.wrong_of_thousand(epsilons, tables, i, attacker)
-    here = ", ".join(f"{who} {1000 * t['wrong'][i]:.0f}" for who, t in tables.items())
-    below = f"ε = {setting}, wrong of 1,000: {here}."
+    wrong_text = ", ".join(f"{who} {1000 * t['wrong'][i]:.0f}" for who, t in tables.items())
+    below = f"ε = {setting}, wrong of 1,000: {wrong_text}."
     alt = (
         f"Without noise: {without_noise}. An attacker is right about an answer in at most {answer}, who is in it in "
         f"{member}."

@@ -131,16 +131,16 @@ def count(releases: int, seed: int) -> ReleaseCounts:
     """Simulate `releases` releases of each table by each rule, and count those that publish "class 2"."""
     pair = broken_pair()
     tables = (pair.change.before[0], pair.change.after[0])
-    drawn = {
+    counts = {
         rule: tuple(
             int((simulate_labels(np.tile(table, (releases, 1)), rule, 1.0, 4 * seed + 2 * i + j) == 1).sum())
             for j, table in enumerate(tables)
         )
         for i, rule in enumerate((PAPER, CERTIFIED))
     }
-    a, b = drawn[PAPER]
+    a, b = counts[PAPER]
     proved = float(lower_bound(a, b, releases, alpha=1 - CONFIDENCE))
-    return ReleaseCounts((a, b), (drawn[CERTIFIED][0], drawn[CERTIFIED][1]), max(proved, 0.0))
+    return ReleaseCounts((a, b), (counts[CERTIFIED][0], counts[CERTIFIED][1]), max(proved, 0.0))
 
 
 def first_releases(releases: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -39,8 +39,8 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
     unit = cells[0].unit
     alt = " ".join(f"{name}: printed {was:.1f} {unit}, ours {is_:.1f} {unit}." for name, was, is_, *_ in numbers)
     names, printed, ours, certified, spread, verdict_names = zip(*numbers, strict=True)
-    drawn = published_and_ours(names, printed, ours, certified, spread, verdict_names, unit)
-    chart(drawn, alt, title="Printed and measured", public=True)
+    figure = published_and_ours(names, printed, ours, certified, spread, verdict_names, unit)
+    chart(figure, alt, title="Printed and measured", public=True)
     st.markdown(summary)
     if tests := paired_tests(cells):
         _list_tests(tests)

@@ -33,9 +33,9 @@ def take_the_link() -> None:
         return
     if linked_step not in NUMBERS:
         sentences.append(f"The link asks for step {linked_step}. There are steps 0 to {NUMBERS[-1]}; this is step 0.")
-    elif (at := st.query_params.get(AT, step.control.start)) not in step.control.options:
+    elif (setting := st.query_params.get(AT, step.control.start)) not in step.control.options:
         sentences.append(
-            f"The link asks for “{at}”, which this control does not have. It stands at {step.control.start}."
+            f"The link asks for “{setting}”, which this control does not have. It stands at {step.control.start}."
         )
     if st.query_params.get(SHOWN) == "1" and linked_step in NUMBERS:
         revealed().add(step.key)

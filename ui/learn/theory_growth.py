@@ -120,8 +120,8 @@ def added() -> TheoremView:
         "How many trees are added up. Each is fitted to the errors of the trees before it.",
         thousands,
     )
-    about = "The bound holds for every w̄. With a smaller w̄ it ends lower, but takes more trees to get there."
-    weight = pick("Mean weight w̄", [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5], 0.1, "weight", about)
+    help_text = "The bound holds for every w̄. With a smaller w̄ it ends lower, but takes more trees to get there."
+    weight = pick("Mean weight w̄", [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5], 0.1, "weight", help_text)
     guessing, x = measures["guessing"], np.unique(np.logspace(0, 5, 201).round())
     curves = {name: [best_error_after_trees(edge, alpha, int(n), name, weight) for n in x] for name in RULES}
     bound = best_error_after_trees(edge, alpha, k, rule, weight)
@@ -184,11 +184,11 @@ def splits() -> TheoremView:
             band="no node has so much",
         )
     )
-    here = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it asks for an efficiency of {size_text(needed)}"
-    on = f"{plain(table.short_title, 40)} has {rows:,} rows."
-    met_text = f"and a node may have up to 2. It can be met from {size_text(enough)} rows on; {on}"
-    unmet_text = f"where 2 is the most there is. From {size_text(enough)} rows on it can be met; {on}"
-    status = BoundStatus(needed <= MOST, f"{here}, {met_text if needed <= MOST else unmet_text}")
+    demand = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it asks for an efficiency of {size_text(needed)}"
+    table_text = f"{plain(table.short_title, 40)} has {rows:,} rows."
+    met_text = f"and a node may have up to 2. It can be met from {size_text(enough)} rows on; {table_text}"
+    unmet_text = f"where 2 is the most there is. From {size_text(enough)} rows on it can be met; {table_text}"
+    status = BoundStatus(needed <= MOST, f"{demand}, {met_text if needed <= MOST else unmet_text}")
     note = (
         "A node’s efficiency is the paper’s measure of its weight and of the tree’s error. It is at most 2, at the "
         "root of a tree that is wrong half of the time, and halves with every level below. The theorem also needs "
@@ -252,8 +252,8 @@ def _above_bound(measured_error: float, bound: float) -> str:
 
 def _boosting() -> tuple[str, float, float]:
     rule = choose("Bound", RULES[::-1], "rule", "As the paper has it; or derived by us, from less.")
-    about = "The difference between the shares of the two classes that a test sends to one side."
-    edge = pick("Edge γ", EDGES, 0.5, "edge", about)
+    help_text = "The difference between the shares of the two classes that a test sends to one side."
+    edge = pick("Edge γ", EDGES, 0.5, "edge", help_text)
     alpha = pick("α", ALPHAS, 1.0, "boosting_alpha", "1: Matsushita’s loss. 0: the 0/1 loss.")
     return rule, edge, alpha
 

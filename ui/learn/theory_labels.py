@@ -33,11 +33,11 @@ def divided() -> TheoremView:
     rows, title = len(table.frame), table.short_title
     name = plain(title, 40)
     epsilon = choose_epsilon(others=False)
-    about = "Number of rows by which the most frequent label leads in a leaf of a tree with all rows."
-    lead = pick("Lead, in rows", LEADS, 100, "divided_lead", about)
+    help_text = "Number of rows by which the most frequent label leads in a leaf of a tree with all rows."
+    lead = pick("Lead, in rows", LEADS, 100, "divided_lead", help_text)
     n_trees = pick("Trees", TREES, 100, "divided_trees", "They divide the rows, or ε.")
-    about = "Share of the rows that have the rarest value of an attribute; 5 % in the paper’s example."
-    rarest = pick("Rarest value", [0.01, 0.05, 0.1, 0.2, 0.3], 0.05, "rarest", about, percent_text)
+    help_text = "Share of the rows that have the rarest value of an attribute; 5 % in the paper’s example."
+    rarest = pick("Rarest value", [0.01, 0.05, 0.1, 0.2, 0.3], 0.05, "rarest", help_text, percent_text)
     depth = pick("Depth", list(range(1, DEEPEST + 1)), 5, "rarest_depth", "Questions on the way to the rarest leaf.")
     published, counts = exponents(lead, epsilon, n_trees), exponents(lead, epsilon, n_trees, "counts").disjoint
     if n_trees == 1:
@@ -83,7 +83,7 @@ def _flip(exponent: float) -> float:
 def _flips(lead: int, epsilon: float, n_trees: int, counts: float) -> go.Figure:
     x = np.unique(np.logspace(0, 3, 121).round()).astype(int).tolist()
     published = [exponents(lead, epsilon, k) for k in x]
-    drawn = _drawn(lead, epsilon)
+    drawn_rates = _drawn_flip_rates(lead, epsilon)
     return theory_chart(
         Chart(
             Axis("trees", 1, 1000, log=True),
@@ -96,8 +96,8 @@ def _flips(lead: int, epsilon: float, n_trees: int, counts: float) -> go.Figure:
                 ),
             ],
             dots=[
-                dots_of(drawn[0], "by counts, rows divided, drawn", lambda k, v: f"{k} trees: {share(v)}"),
-                dots_of(drawn[1], "by counts, ε divided, drawn", lambda k, v: f"{k} trees: {share(v)}", 1),
+                dots_of(drawn_rates[0], "by counts, rows divided, drawn", lambda k, v: f"{k} trees: {share(v)}"),
+                dots_of(drawn_rates[1], "by counts, ε divided, drawn", lambda k, v: f"{k} trees: {share(v)}", 1),
             ],
             yours=(n_trees, _flip(counts), f"{n_trees:,} trees: {share(_flip(counts))}"),
             height=420,
@@ -125,7 +125,7 @@ def _rarest(rarest: float, depth: int, n_trees: int, rows: int, title: str) -> g
 
 
 @cache.for_everybody(data=True, max_entries=64)
-def _drawn(lead: int, epsilon: float) -> tuple[dict[int, float], dict[int, float]]:
+def _drawn_flip_rates(lead: int, epsilon: float) -> tuple[dict[int, float], dict[int, float]]:
     """Draw labels by the exponential mechanism on counts, and return the share of flipped labels by number of trees.
 
     The first result is for trees that divide the rows, and the second for trees that divide ε. The lead is how many

@@ -33,34 +33,38 @@ def untested() -> TheoremView:
     s = pick("Numeric features", list(range(1, 31)), 10, "features", "How many the table has.")
     depth = pick("Depth", list(range(DEEPEST + 1)), 7, "path_depth", "Questions on a path from root to leaf.")
     x = list(range(DEEPEST + 1))
-    expected, drawn = [untested_features(s, d) for d in x], _drawn(s)
+    expected, drawn_means = [untested_features(s, d) for d in x], _drawn_untested(s)
     rule = fletcher_islam_depth(s, 0, "theorem", most=None)
     figure = theory_chart(
         Chart(
             Axis("depth", 0, DEEPEST),
             Axis("features not tested on a path", 0, s),
             [FormulaCurve(x, expected, "the formula")],
-            dots=[dots_of(dict(enumerate(drawn)), f"{PATHS:,} drawn paths", lambda d, v: f"depth {d}: {v:.3f} of {s}")],
+            dots=[
+                dots_of(
+                    dict(enumerate(drawn_means)), f"{PATHS:,} drawn paths", lambda d, v: f"depth {d}: {v:.3f} of {s}"
+                )
+            ],
             yours=(depth, expected[depth], f"depth {depth}: {expected[depth]:.3f} of {s}"),
             comparison=(s / 2, "half of the features"),
         )
     )
-    here = f"of {s} features a path of depth {depth} leaves {expected[depth]:.3f} untested on average"
+    result = f"of {s} features a path of depth {depth} leaves {expected[depth]:.3f} untested on average"
     why = "a path without questions tests nothing. From depth 1 on the formula is exact."
     if depth:
-        why = f"{here}, exactly. In {PATHS:,} drawn paths it was {drawn[depth]:.3f}."
+        why = f"{result}, exactly. In {PATHS:,} drawn paths it was {drawn_means[depth]:.3f}."
     status = BoundStatus(depth > 0, why)
     note = (
         f"The paper’s rule takes the least depth at which fewer than half are untested: {rule} for {s} numeric "
         "features, plus half of the categorical ones. The theorem says nothing about accuracy: on nursery (eight "
         "categorical features) the rule gives 4, and at ε = 1 the most accurate of 100-tree forests has depth 3."
     )
-    alt = f"Untested of {s} features by depth: {expected[depth]:.3f} at depth {depth}, drawn {drawn[depth]:.3f}."
+    alt = f"Untested of {s} features by depth: {expected[depth]:.3f} at depth {depth}, drawn {drawn_means[depth]:.3f}."
     return TheoremView(status, [Picture("Features that a path does not test", "From a formula", figure, alt)], note)
 
 
 @cache.for_everybody(data=True, max_entries=64)
-def _drawn(n_features: int) -> list[float]:
+def _drawn_untested(n_features: int) -> list[float]:
     return [drawn_untested(n_features, d, PATHS) for d in range(DEEPEST + 1)]
 
 
@@ -71,8 +75,8 @@ def empty() -> TheoremView:
         return table
     measures = of_table("empty", table)
     depths = [int(d) for d in measures]
-    sizes, about = [int(k) for k in measures[str(depths[0])]], "Each row goes to one tree, drawn for it alone."
-    n_trees = pick("Trees that share the rows", sizes, 100, "sharing", about)
+    sizes, help_text = [int(k) for k in measures[str(depths[0])]], "Each row goes to one tree, drawn for it alone."
+    n_trees = pick("Trees that share the rows", sizes, 100, "sharing", help_text)
     depth = pick("Depth", depths, depths[len(depths) // 2], "leaf_depth", "Questions on a path.")
     cells = {d: measures[str(d)][str(n_trees)] for d in depths}
     expected, cell = [c["expected"] for c in cells.values()], cells[depth]

@@ -111,8 +111,8 @@ def chances() -> TheoremView:
         return table
     rows, name = len(table.frame), plain(table.short_title, 40)
     b, d = _temperature_and_features()
-    about = "Share of a node’s candidate cuts that lie neither in the first nor in the last part of the feature."
-    f = pick("Share of cuts in the middle", MIDDLES, 0.33, "middle", about, percent_text)
+    help_text = "Share of a node’s candidate cuts that lie neither in the first nor in the last part of the feature."
+    f = pick("Share of cuts in the middle", MIDDLES, 0.33, "middle", help_text, percent_text)
     (least, most), cut = feature_probability(d, b), middle_probability(f, b)
     x = np.linspace(0, 20, 81).tolist()
     low, high = zip(*(feature_probability(d, t) for t in x), strict=True)
@@ -122,7 +122,7 @@ def chances() -> TheoremView:
             Axis("probability of a feature", min(0.01, low[-1] / 2), 1, log=True, percent=True),
             [FormulaCurve(x, low, "least"), FormulaCurve(x, high, "greatest", 1)],
             "below",
-            dots=[dots_of(_drawn(d), "least of 300 drawn scores", lambda t, v: f"B₁ = {t:g}: {share(v)}")],
+            dots=[dots_of(_drawn_shares(d), "least of 300 drawn scores", lambda t, v: f"B₁ = {t:g}: {share(v)}")],
             yours=(b, least, f"B₁ = {b:g}: {at_least(least)}"),
             comparison=(1 / d, f"evenly: {share(1 / d)}"),
             height=400,
@@ -138,16 +138,16 @@ def chances() -> TheoremView:
             height=380,
         )
     )
-    here = f"at B₁ = {b:g} a node tests each of {d} feature{'s' * (d > 1)} with a probability of {at_least(least)}"
+    start = f"at B₁ = {b:g} a node tests each of {d} feature{'s' * (d > 1)} with a probability of {at_least(least)}"
     if rows * least >= 1:
         why = (
-            f"{here} and {at_most(most)}, which is at least one node in {size_text(1 / least)}. A tree on the "
+            f"{start} and {at_most(most)}, which is at least one node in {size_text(1 / least)}. A tree on the "
             f"{rows:,} rows of {name} may have up to {rows - 1:,} nodes."
         )
     else:
         why = (
-            f"{here}, one node in {size_text(1 / least)}. A tree on the {rows:,} rows of {name} has fewer nodes, so it "
-            f"may never test a feature. From {size_text(1 / least)} rows on the lemma means something."
+            f"{start}, one node in {size_text(1 / least)}. A tree on the {rows:,} rows of {name} has fewer nodes, so "
+            f"it may never test a feature. From {size_text(1 / least)} rows on the lemma means something."
         )
     note = (
         f"A middle cut has a probability of {at_least(cut)} at B₂ = {b:g}, if {percent_text(f)} of the candidates are "
@@ -170,13 +170,15 @@ def chances() -> TheoremView:
 
 
 @cache.for_everybody(data=True, max_entries=16)
-def _drawn(n_features: int) -> dict[float, float]:
+def _drawn_shares(n_features: int) -> dict[float, float]:
     return {b: least_drawn_share(n_features, b) for b in TEMPERATURES}
 
 
 def _temperature_and_features() -> tuple[float, int]:
-    about = "At temperature 0, all splits are equally likely. At a large one, the best split is nearly always drawn."
-    b = pick("B₁ = B₂", TEMPERATURES, 1, "temperature", about)
+    help_text = (
+        "At temperature 0, all splits are equally likely. At a large one, the best split is nearly always drawn."
+    )
+    b = pick("B₁ = B₂", TEMPERATURES, 1, "temperature", help_text)
     return b, pick("Features", FEATURES, 10, "dimensions", "How many features there are to choose from.")
 
 

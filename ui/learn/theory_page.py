@@ -73,7 +73,7 @@ def show() -> None:
     with controls:
         view = panel.show()
         _report_epsilon_of_link()
-    _about(panel)
+    _draw_assumptions(panel)
     with verdict:
         st.markdown(view.status.line)
         if view.is_for_curator:
@@ -135,7 +135,7 @@ def _pictures(view: TheoremView) -> None:
         st.caption(view.note)
 
 
-def _about(panel: Theorem) -> None:
+def _draw_assumptions(panel: Theorem) -> None:
     st.latex(panel.formula)
     with st.popover("What it assumes, and where it is from"):
         st.markdown("\n".join(f"- {each}" for each in panel.assumptions))

@@ -65,7 +65,7 @@ def coin() -> TheoremView:
     e, guessing, rows = tree_error(measures), measures["guessing"], measures["rows"]
     limit = 1 - mean_weight_bound(e)
     x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
-    here, tossed = _coin_bound(e, k, rows), 1 - measures["label_share"]
+    bound, tossed = _coin_bound(e, k, rows), 1 - measures["label_share"]
     votes = {int(n): v for n, v in measures["vote_error"].items()}
     figure = theory_chart(
         Chart(
@@ -80,15 +80,15 @@ def coin() -> TheoremView:
                 dots_of(dict.fromkeys(votes, tossed), "measured coin", lambda n, v: f"{n} trees: {share(v)} wrong"),
                 dots_of(votes, "measured majority vote", lambda n, v: f"{n} trees: {share(v)} wrong", 1),
             ],
-            yours=(k, here, f"{k:,} trees: {at_most(here)}"),
+            yours=(k, bound, f"{k:,} trees: {at_most(bound)}"),
             comparison=(guessing, f"guessing: {share(guessing)}"),
         )
     )
     trees = plural(k, "tree")
     truth = f"Measured on {rows:,} rows of {name}: coin {share(tossed)}, majority vote {share(votes[max(votes)])}."
-    if here < guessing:
+    if bound < guessing:
         why = (
-            f"with {trees} a coin errs on {at_most(here)} of the rows with {percent_text(CONFIDENCE)} confidence, and "
+            f"with {trees} a coin errs on {at_most(bound)} of the rows with {percent_text(CONFIDENCE)} confidence, and "
             f"guessing errs on {share(guessing)}. {truth}"
         )
     else:
@@ -96,7 +96,7 @@ def coin() -> TheoremView:
         when = f"No number of trees helps, because the bound stays above {share(limit)}."
         if first:
             when = f"From {first:,} trees on the bound is below guessing."
-        why = f"the bound with {trees} is {at_most(here)}, and guessing errs on {share(guessing)}. {when} {truth}"
+        why = f"the bound with {trees} is {at_most(bound)}, and guessing errs on {share(guessing)}. {when} {truth}"
     noisy = coin_bound(min(e + 1 / LEAF_SHARE, 0.5) - 1 / LEAF_SHARE, 0.0, 0.0, LEAF_SHARE)
     note = (
         "The coin errs as often on average with 1 tree as with 300: more trees only make its error vary less. A "
@@ -104,8 +104,8 @@ def coin() -> TheoremView:
         f"with the mean share” as its voting. With noise on the counts the limit is {share(noisy)} (Theorem 5.8, "
         f"K = {LEAF_SHARE}), and the theorem needs as many rows as “… with privacy”."
     )
-    alt = f"Error of a coin: {at_most(here)} with {trees}; measured {share(tossed)}; guessing {share(guessing)}."
-    status = BoundStatus(here < guessing, why)
+    alt = f"Error of a coin: {at_most(bound)} with {trees}; measured {share(tossed)}; guessing {share(guessing)}."
+    status = BoundStatus(bound < guessing, why)
     return TheoremView(status, [Picture("What a coin gets wrong", "Do not share", figure, alt)], note)
 
 
@@ -131,10 +131,10 @@ def other_rows() -> TheoremView:
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
     rule = choose("Vote", VOTE_RULES, "other_rule", "Majority: each tree has one vote. Average: of the trees’ shares.")
     n = pick("Rows", OTHER_ROWS, 10**12, "other_rows", "Rows to learn from, and as many other rows.", size_text)
-    about = "How far votes may be off. More slack: fewer trees and rows, and a weaker bound."
-    d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3], 0.1, "other_slack", about)
-    about = "Larger: fewer rows are given up, but smaller leaves have to look alike in both halves."
-    parts = pick("K: leaves given up below 1/K of the mean", [20, 40, 80, 160], 20, "other_leaf_share", about)
+    help_text = "How far votes may be off. More slack: fewer trees and rows, and a weaker bound."
+    d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3], 0.1, "other_slack", help_text)
+    help_text = "Larger: fewer rows are given up, but smaller leaves have to look alike in both halves."
+    parts = pick("K: leaves given up below 1/K of the mean", [20, 40, 80, 160], 20, "other_leaf_share", help_text)
     e, guessing, depth = tree_error(measures), measures["guessing"], measures["depth"]
     limit, trained = 1 - sure_rows(e, d, rule, parts), 1 - sure_rows(e, d, rule)
     x = np.logspace(3, 14, 221).tolist()
@@ -190,13 +190,13 @@ def best_number() -> TheoremView:
     if isinstance(table, TheoremView):
         return table
     epsilon = choose_epsilon(others=False)
-    about = "Average: of the trees’ shares (5.7). Coin: with the mean share as its chance (5.9)."
-    rule = choose("Vote", RULES, "optimal_rule", about)
+    help_text = "Average: of the trees’ shares (5.7). Coin: with the mean share as its chance (5.9)."
+    rule = choose("Vote", RULES, "optimal_rule", help_text)
     n = pick("Rows", MANY_ROWS, 10**22, "optimal_rows", "How many rows the table has.", size_text)
     depth = pick("Depth", list(range(1, 11)), 1, "optimal_depth", "Questions on a path.")
-    about = "On average over all random trees, without noise."
-    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", about, percent_text)
-    here, (x, curve, first) = direct_bound(e, n, depth, epsilon, rule), _best_numbers(depth, epsilon, rule)
+    help_text = "On average over all random trees, without noise."
+    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", help_text, percent_text)
+    bound, (x, curve, first) = direct_bound(e, n, depth, epsilon, rule), _best_numbers(depth, epsilon, rule)
     proved = [trees if first and rows >= first else math.nan for rows, trees in zip(x, curve, strict=True)]
     figure = theory_chart(
         Chart(
@@ -206,33 +206,33 @@ def best_number() -> TheoremView:
                 FormulaCurve(x, curve, "the formula, nothing proved", 2),
                 FormulaCurve(x, proved, "where the bound holds", 0, PRIVATE),
             ],
-            yours=(n, here.trees, f"{size_text(n)} rows: {here.trees:,} trees"),
+            yours=(n, bound.trees, f"{size_text(n)} rows: {bound.trees:,} trees"),
         )
     )
     rows, name = len(table.frame), plain(table.short_title, 40)
     wants = f"{name} has {rows:,} rows; the bound means something "
     wants += f"from {size_text(first)} rows on." if first else "for no number of rows."
-    status = _number_status(here, n, epsilon, wants)
+    status = _number_status(bound, n, epsilon, wants)
     note = (
-        f"The bound as printed is {at_most(here.printed)}, by the algebra of its proof {at_most(here.derived)}. The "
+        f"The bound as printed is {at_most(bound.printed)}, by the algebra of its proof {at_most(bound.derived)}. The "
         "best number grows like the fourth root of the rows, and not like their logarithm, as the paper remarks. To "
         "choose the number of trees for a table, see “Trees” on Compare, which simulates it."
     )
-    alt = f"Best number of trees by rows: {here.trees:,} at {size_text(n)} rows; it means something from "
+    alt = f"Best number of trees by rows: {bound.trees:,} at {size_text(n)} rows; it means something from "
     alt += f"{size_text(first)} rows on." if first else "no number of rows on."
     return TheoremView(
         status, [Picture("The best number of trees", "From a formula", figure, alt)], note, names_rows=True
     )
 
 
-def _number_status(here: DirectBound, n: int, epsilon: float, wants: str) -> BoundStatus:
-    trees = f"{here.trees:,} tree{'s' * (here.trees > 1)}"
-    if here.derived >= 0.5:
-        none = f"it would promise an error of {at_most(here.derived)}, no better than a coin."
+def _number_status(bound: DirectBound, n: int, epsilon: float, wants: str) -> BoundStatus:
+    trees = f"{bound.trees:,} tree{'s' * (bound.trees > 1)}"
+    if bound.derived >= 0.5:
+        none = f"it would promise an error of {at_most(bound.derived)}, no better than a coin."
         return BoundStatus(False, f"{none} More rows do not help; better trees do.")
-    if here.probability > 0:
-        right = f"with {trees}, {at_most(here.derived)} of {size_text(n)} training rows are wrong"
-        return BoundStatus(True, f"{right}, with a probability of {proved(here.probability)}. {wants}")
+    if bound.probability > 0:
+        right = f"with {trees}, {at_most(bound.derived)} of {size_text(n)} training rows are wrong"
+        return BoundStatus(True, f"{right}, with a probability of {proved(bound.probability)}. {wants}")
     none = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} the formula names {trees}, and proves nothing."
     return BoundStatus(False, f"{none} {wants}")
 

@@ -56,8 +56,8 @@ def votes() -> TheoremView:
         return table
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
     k = pick("Trees", TREES, 101, "votes", "How many random trees vote.", thousands)
-    about = "Probability that the theorem’s bound holds. It may fail for an unlucky draw of the trees."
-    confidence = pick("Confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999], 0.95, "confidence", about, percent_text)
+    help_text = "Probability that the theorem’s bound holds. It may fail for an unlucky draw of the trees."
+    confidence = pick("Confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999], 0.95, "confidence", help_text, percent_text)
     e, guessing, rows = tree_error(measures), measures["guessing"], measures["rows"]
     x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
     bounds, sharper = bounds_at(measures, x, confidence)
@@ -143,10 +143,10 @@ def private() -> TheoremView:
     depth = pick("Depth", list(range(1, 11)), 3, "proof_depth", "Questions on a path.")
     d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45], 0.3, "slack",
              "How far votes may be off. With more slack, the bound holds more often but is weaker.")  # fmt: skip
-    about = "Larger: fewer rows are given up, but smaller leaves have to withstand the noise."
-    parts = pick("K: leaves given up below 1/K of the mean", [5, 10, 20, 40, 80, 160], 20, "leaf_share", about)
-    about = "On average over all random trees, without noise."
-    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", about, percent_text)
+    help_text = "Larger: fewer rows are given up, but smaller leaves have to withstand the noise."
+    parts = pick("K: leaves given up below 1/K of the mean", [5, 10, 20, 40, 80, 160], 20, "leaf_share", help_text)
+    help_text = "On average over all random trees, without noise."
+    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", help_text, percent_text)
     x, bound_values, best, printed = _proved(k, depth, d, parts, epsilon)
     probability, limit = proof_probability(n, k, depth, d, parts, epsilon), private_error_bound(e, d, parts)
     figure = theory_chart(
@@ -228,7 +228,7 @@ def noisy() -> TheoremView:
     cell, x = cells[k], list(range(1, 302, 2))
     yours = [float(even_vote_right(p, n)) for n in x]
     independent = {n: float(even_vote_right(c["tree"], n)) for n, c in cells.items()}
-    here, measured = float(even_vote_right(p, k)), {n: c["vote"] for n, c in cells.items()}
+    vote_share, measured = float(even_vote_right(p, k)), {n: c["vote"] for n, c in cells.items()}
     by_row = [c["row_by_row"] for c in cells.values()]
     figure = theory_chart(
         Chart(
@@ -240,10 +240,10 @@ def noisy() -> TheoremView:
                 FormulaCurve(sizes, by_row, "row by row, with each row’s own chance", 2),
             ],
             dots=[dots_of(measured, "measured vote", lambda n, v: f"{n} trees: {share(v)}")],
-            yours=(k, here, f"{k} trees: {share(here)}"),
+            yours=(k, vote_share, f"{k} trees: {share(vote_share)}"),
         )
     )
-    why = f"{k} independent votes, each right in {percent_text(p)}, are right together in {share(here)}"
+    why = f"{k} independent votes, each right in {percent_text(p)}, are right together in {share(vote_share)}"
     why += "." if p > 0.5 else ", no better than a coin. Above 50 % for each, more votes help."
     note = (
         f"On {name} a noisy tree of {k} (ε = 1 for all) is right on {share(cell['tree'])} of the held-out rows. If "
@@ -251,7 +251,7 @@ def noisy() -> TheoremView:
         f"{share(cell['vote'])}. Trees share their mistakes: some rows are hard for all of them. Taken row by row, "
         f"with each row’s own chance, the same formula gives {share(cell['row_by_row'])}."
     )
-    alt = f"Right votes: formula {share(here)} for {k} trees at {100 * p:g} %, measured {share(cell['vote'])}."
+    alt = f"Right votes: formula {share(vote_share)} for {k} trees at {100 * p:g} %, measured {share(cell['vote'])}."
     return TheoremView(
         BoundStatus(p > 0.5, why), [Picture("What a vote gets right", "Do not share", figure, alt)], note
     )

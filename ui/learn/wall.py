@@ -68,8 +68,8 @@ def host_of_page() -> str:
 
 def _hosts() -> list[str]:
     """Return the addresses of this machine. If the leader opened the page under one of them, it comes first."""
-    hosts, of_page = lan_addresses(), host_of_page()
-    return sorted(hosts, key=lambda host: host != of_page)
+    hosts, page_host = lan_addresses(), host_of_page()
+    return sorted(hosts, key=lambda host: host != page_host)
 
 
 def _how_to_join(host: str, port: int, code: str) -> str:
