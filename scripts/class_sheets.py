@@ -50,7 +50,7 @@ def sure(epsilon: float, prior: float = 0.5, rows: int = 1) -> str:
     return percent_up(float(DistinguishingGame(Guarantee(epsilon), MEMBERSHIP, rows).posterior(prior)[1]))
 
 
-def rebuilt(trees: int, epsilon: float | None = None) -> str:
+def mean_rebuilt(trees: int, epsilon: float | None = None) -> str:
     """Return how many of thirty students an attacker reconstructs, as the mean over made-up school classes."""
     return f"{classroom.numbers_right(trees, epsilon).mean():.1f}"
 
@@ -71,7 +71,7 @@ def without_small_leaves(trees: int, least: int = 5) -> str:
     for seed in range(classroom.CLASSES):
         failed = classroom.secrets(seed)
         counts = np.column_stack([large_leaves @ (1 - failed), large_leaves @ failed]).astype(np.int64)
-        right.append(classroom.marks_of(classroom.rebuilt(large_leaves, counts), failed).sum())
+        right.append(classroom.marks_of(classroom.reconstruct(large_leaves, counts), failed).sum())
     return f"{np.mean(right):.1f}"
 
 
@@ -139,7 +139,7 @@ def values() -> dict[str, Any]:
     return {
         "lie": lie,
         "sure": sure,
-        "rebuilt": rebuilt,
+        "rebuilt": mean_rebuilt,
         "limit": limit,
         "without_small_leaves": without_small_leaves,
         "percent": percent,

@@ -210,7 +210,7 @@ def by_education(epsilons: list[float] = ALL_EPSILONS) -> dict:
     }
 
 
-def rebuilt(trees: int, epsilon: float | None) -> dict:
+def reconstruction(trees: int, epsilon: float | None) -> dict:
     """Measure steps 0 and 7: reconstruction of thirty students, in many made-up school classes.
 
     Return the mean number of reconstructed students, and the share of school classes that are reconstructed completely.
@@ -227,7 +227,7 @@ def other_seeds(trees: int, seeds: int = 60) -> float:
     failed = [classroom.secrets(seed) for seed in range(seeds)]
     right = [
         classroom.marks_of(
-            classroom.rebuilt(classroom.members(trees, s), classroom.published(f, trees, None, 0, s)), f
+            classroom.reconstruct(classroom.members(trees, s), classroom.published_counts(f, trees, None, 0, s)), f
         ).sum()
         for s, f in enumerate(failed)
     ]
@@ -246,9 +246,9 @@ def main() -> None:
     numbers = {
         "class": {
             "trees": CLASS_TREES,
-            "exact": [rebuilt(t, None) for t in CLASS_TREES],
+            "exact": [reconstruction(t, None) for t in CLASS_TREES],
             "epsilon": CLASS_EPSILONS,
-            "noisy": [rebuilt(10, e) for e in CLASS_EPSILONS],
+            "noisy": [reconstruction(10, e) for e in CLASS_EPSILONS],
             "other_seeds": {"10": other_seeds(10), "20": other_seeds(20)},
         },
         "votes": votes(),

@@ -69,7 +69,7 @@ def ring(fig: go.Figure, x, y) -> None:
     fig.add_scatter(x=[x], y=[y], mode="markers", showlegend=False, marker=marker)
 
 
-def unknown(fig: go.Figure, x, y) -> None:
+def question_mark(fig: go.Figure, x, y) -> None:
     """Draw a question mark at the position of the answer."""
     fig.add_annotation(x=x, y=y, text="<b>?</b>", showarrow=False, font={"size": 44, "color": QUIET})
 
@@ -124,7 +124,7 @@ def leaf_lies(lies: np.ndarray, selected: int | None) -> go.Figure:
         marker={"size": 13, "color": PRIVATE},
     )
     if selected is None:
-        unknown(fig, 1, 0.25)
+        question_mark(fig, 1, 0.25)
         note(fig, 0, 0.5, "a coin: 50 %", xanchor="left", xshift=14)
     else:
         fig.add_scatter(
@@ -182,8 +182,8 @@ def two_worlds(least: float, most: float, failed: float, passed: float, limits: 
             fig.add_vrect(x0=low, x1=high, fillcolor=_FAINT, line={"color": QUIET, "width": 2}, layer="below")
         note(fig, 0.5, 3, limits)
     else:
-        unknown(fig, 0.3, 0)
-        unknown(fig, 0.7, 1)
+        question_mark(fig, 0.3, 0)
+        question_mark(fig, 0.7, 1)
     for place, (belief, symbol) in enumerate(zip(beliefs, ("square", "diamond", "circle"), strict=True)):
         if belief is None:
             continue

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dpforest.plotting.lesson import lesson_figure, note, on_places, private_line, ring, unknown
+from dpforest.plotting.lesson import lesson_figure, note, on_places, private_line, question_mark, ring
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, percent
 
 
@@ -31,7 +31,7 @@ def promise_counted(
     top = 0.12
     if counted is None:
         fig.add_vline(x=false_alarms, line={"color": QUIET, "width": 2, "dash": "dot"})
-        unknown(fig, false_alarms, 0.15)
+        question_mark(fig, false_alarms, 0.15)
         note(fig, false_alarms, 0.0, f"{percent(false_alarms)} with B", xanchor="left", yanchor="bottom", xshift=8)
     else:
         fig.add_scatter(
@@ -90,7 +90,7 @@ def rebuilt_by_epsilon(
     else:
         fig.add_scatter(x=places[-1:], y=list(right[-1:]), mode="markers", marker={"size": 14, "color": PRIVATE})
         note(fig, places[-1], right[-1], "30", xanchor="right", xshift=-14)
-        unknown(fig, names.index("1"), 22)
+        question_mark(fig, names.index("1"), 22)
     if is_shown:
         i = names.index(selected)
         ring(fig, i, right[i])

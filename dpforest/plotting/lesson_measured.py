@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dpforest.plotting.lesson import lesson_figure, note, on_places, private_line, ring, unknown
+from dpforest.plotting.lesson import lesson_figure, note, on_places, private_line, question_mark, ring
 from dpforest.plotting.style import NON_PRIVATE, PRIVATE, QUIET, percent
 
 _OTHER = "#009E73"  # no other figure of the lesson gives a meaning to this color
@@ -28,7 +28,7 @@ def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float]
     private_line(fig, places[:n], accuracy[:n], "vote is right")
     note(fig, 0, accuracy[0], percent(accuracy[0], 0), yanchor="bottom", yshift=12)
     if selected is None:
-        unknown(fig, list(trees).index(31), 0.72)
+        question_mark(fig, list(trees).index(31), 0.72)
     else:
         i = list(trees).index(selected)
         ring(fig, i, accuracy[i])
@@ -60,7 +60,7 @@ def plans(plan: int | None, trees: int = 100, her_tree: int = 37) -> go.Figure:
     names = ("A: a hundredth in every tree", "B: all in her tree")
     for i, (name, cost) in enumerate(zip(names, spent, strict=True)):
         if plan is None and i == 1:
-            unknown(fig, 0.6 * trees, 0.25)
+            question_mark(fig, 0.6 * trees, 0.25)
             continue
         is_thick = plan in (None, i)
         fig.add_scatter(
@@ -109,7 +109,7 @@ def depths(
         six = list(depth).index(6)
         note(fig, six, accuracy[six], f"<b>{percent(accuracy[six])}</b>", xanchor="left", xshift=10, yshift=12)
     else:
-        unknown(fig, list(depth).index(6), 0.55)
+        question_mark(fig, list(depth).index(6), 0.55)
     on_places(fig, [str(d) for d in depth], "depth")
     fig.update_yaxes(**_SHARE)
     return fig
@@ -151,7 +151,7 @@ def wrong_of_thousand(
             error_y={"array": spread, "color": color, "thickness": 1.5, "width": 4 + i},
         )
     if selected is None:
-        unknown(fig, names.index("0.1"), 300)
+        question_mark(fig, names.index("0.1"), 300)
     else:
         fig.add_vrect(x0=selected - 0.3, x1=selected + 0.3, fillcolor="rgba(138,146,156,0.25)", line_width=0)
         note(fig, 1, 590, attacker, xref="paper", xanchor="right", yanchor="top", align="right")

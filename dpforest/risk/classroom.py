@@ -115,7 +115,7 @@ def members(n_trees: int, seed: int = TREE_SEED) -> np.ndarray:
     return table
 
 
-def published(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int, tree_seed: int = TREE_SEED):
+def published_counts(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int, tree_seed: int = TREE_SEED):
     """Return the published counts of passed and failed students in all leaves, int (leaves, 2).
 
     Parameters
@@ -138,7 +138,7 @@ def published(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int
     return simulate_values(spec_of(n_trees), counts, Fraction(str(epsilon)), seed)
 
 
-def rebuilt(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def reconstruct(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Estimate all secrets by least squares on the counts. Estimates are from 0 to 1; above one half means "failed".
 
     Each leaf yields two equations for its number of failed students: from the count of failed students, and from the
@@ -160,7 +160,9 @@ def marks_of(guess: np.ndarray, failed: np.ndarray) -> np.ndarray:
 def marks(n_trees: int, epsilon: float | None, class_seed: int) -> np.ndarray:
     """Return the marks of all students of the synthetic class with this seed (`marks_of`)."""
     failed = secrets(class_seed)
-    return marks_of(rebuilt(members(n_trees), published(failed, n_trees, epsilon, 77 * class_seed + 1)), failed)
+    return marks_of(
+        reconstruct(members(n_trees), published_counts(failed, n_trees, epsilon, 77 * class_seed + 1)), failed
+    )
 
 
 def numbers_right(n_trees: int, epsilon: float | None, classes: int = CLASSES) -> np.ndarray:

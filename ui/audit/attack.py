@@ -11,7 +11,7 @@ from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
 from ui import state
 from ui.audit.audit_controls import FEWEST, TELLING, Audit
-from ui.audit.rule_words import proved
+from ui.audit.rule_words import proof_sentences
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
@@ -62,7 +62,9 @@ def _draw(looks: list[LossEstimate], pair: LeafPair, words: Any, place: Any) -> 
     if not looks:
         return
     latest = looks[-1]
-    words.markdown(f"{proved(pair, latest)} Confidence {100 * CONFIDENCE:.1f} %, for all points of the curve together.")
+    words.markdown(
+        f"{proof_sentences(pair, latest)} Confidence {100 * CONFIDENCE:.1f} %, for all points of the curve together."
+    )
     drawn(
         bound_chart(looks, pair),
         f"Proved after {latest.trials:,} releases of either table: a loss of at least "

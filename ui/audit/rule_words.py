@@ -206,7 +206,7 @@ def event_name(pair: LeafPair, event: tuple[tuple[int, ...], ...]) -> str:
     return f"one of {len(event)} outputs"
 
 
-def proved(pair: LeafPair, look: LossEstimate) -> str:
+def proof_sentences(pair: LeafPair, look: LossEstimate) -> str:
     """Return sentences about the result of the attack: the event, how often it occurred, and the bound on the loss."""
     is_rare = min(*look.hits, *(look.trials - hits for hits in look.hits)) < _FEW
     a, b = (how_often(hits, look.trials) if is_rare else chance(hits / look.trials) for hits in look.hits)

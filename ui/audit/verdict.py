@@ -170,12 +170,12 @@ def pair_tables(audit: Audit, pair: LeafPair) -> None:
                 border="horizontal",
                 alt=f"{name}: rows of each class and the chance of each output.",
             )
-    st.markdown(telling(pair))
+    st.markdown(output_sentence(pair))
     if not one_more and len(pair.change.before) == 2:
         st.caption("The exchanged row leaves leaf 2 and enters leaf 1; each leaf publishes its own label.")
 
 
-def telling(pair: LeafPair) -> str:
+def output_sentence(pair: LeafPair) -> str:
     """State the output whose probabilities in the two tables differ most, and these two probabilities."""
     p = float(np.exp(sum(pair.change.log_before[i, o] for i, o in enumerate(pair.change.outputs))))
     q = float(np.exp(sum(pair.change.log_after[i, o] for i, o in enumerate(pair.change.outputs))))
@@ -203,7 +203,7 @@ def _product(pair: LeafPair, log_p: np.ndarray) -> str:
 
 
 def table_of(pair: LeafPair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFrame:
-    """Return a table of row counts by class and of probabilities by output. The output that `telling` names is bold."""
+    """Return a table of row counts by class and of probabilities by output. The output of `output_sentence` is bold."""
     outputs = pair.change.outputs
     lines = []
     for leaf, row in enumerate(counts):

@@ -21,11 +21,13 @@ ALARMS = 0.05  # false alarm rate at which `errors` describes the trade-off curv
 QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "a value of one in it"}
 
 
-def protected(guarantee: Guarantee, rows: int = 1) -> str:
+def protected_noun(guarantee: Guarantee, rows: int = 1) -> str:
     """Return "person" if the unit of privacy is a person or a person has several `rows`, and "row" otherwise.
 
-    >>> protected(Guarantee(1.0)), protected(Guarantee(1.0), 3), protected(Guarantee(1.0, unit="patient_id"))
-    ('row', 'person', 'person')
+    >>> protected_noun(Guarantee(1.0)), protected_noun(Guarantee(1.0), 3)
+    ('row', 'person')
+    >>> protected_noun(Guarantee(1.0, unit="patient_id"))
+    'person'
     """
     return "person" if rows > 1 else unit_noun(guarantee.unit)
 
@@ -54,7 +56,7 @@ def meaning(guarantee: Guarantee) -> str:
 
 def belief(game: DistinguishingGame, prior: float) -> str:
     """State what an attacker may believe after the release, given the attacker's belief before (`prior`)."""
-    noun = protected(game.guarantee, game.rows)
+    noun = protected_noun(game.guarantee, game.rows)
     if prior == 0.5:
         statement = "is in the table" if game.question == MEMBERSHIP else "in the table has value A, not B"
         start = f"Anyone who was 50 % sure that a {noun} {statement}"
@@ -63,7 +65,7 @@ def belief(game: DistinguishingGame, prior: float) -> str:
         start = f"Anyone who was {percent_up(prior)} sure that a {noun} {statement}"
     if game.guarantee.kind == "none":
         return f"{start} may become certain, one way or the other."
-    bounds = believed(game, prior)
+    bounds = belief_bounds(game, prior)
     if bounds is None:
         return (
             f"{start} may come to believe anything: δ = {small(game.grouped.delta)} is too large "
@@ -82,7 +84,7 @@ def belief(game: DistinguishingGame, prior: float) -> str:
     return text
 
 
-def believed(game: DistinguishingGame, prior: float) -> tuple[float, float] | None:
+def belief_bounds(game: DistinguishingGame, prior: float) -> tuple[float, float] | None:
     """Return the bounds of `DistinguishingGame.posterior`, or None if δ is too large for a bound."""
     if game.guarantee.kind != "none" and game.grouped.delta >= FAILURE:
         return None
@@ -92,7 +94,7 @@ def believed(game: DistinguishingGame, prior: float) -> tuple[float, float] | No
 
 def frequency(game: DistinguishingGame, prior: float) -> str:
     """State how many of 100 guesses about rows or persons are right, with and without the release."""
-    subject = f"Of 100 {protected(game.guarantee, game.rows)}s"
+    subject = f"Of 100 {protected_noun(game.guarantee, game.rows)}s"
     without, right = max(prior, 1 - prior), game.success(prior)
     chance = percent_up(prior)
     if game.question == MEMBERSHIP:
@@ -117,7 +119,7 @@ def frequency(game: DistinguishingGame, prior: float) -> str:
 
 def errors(game: DistinguishingGame) -> str:
     """Describe one point of the trade-off curve: the most true alarms at a false alarm rate of `ALARMS`."""
-    alarms, noun = f"{100 * ALARMS:g}", protected(game.guarantee, game.rows)
+    alarms, noun = f"{100 * ALARMS:g}", protected_noun(game.guarantee, game.rows)
     if game.question == MEMBERSHIP:
         wrong = f"an attacker who accepts {alarms} false alarms among 100 {noun}s that are not in the table"
         right = "that are"
@@ -160,7 +162,7 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
     )
     return (
         f"{scope} The attacker may know every other row and own any computer. But what the attacker believes about "
-        f"the others must not depend on this {protected(guarantee, rows)}: for example, twins reveal something "
+        f"the others must not depend on this {protected_noun(guarantee, rows)}: for example, twins reveal something "
         "about each other."
     )
 

@@ -18,7 +18,7 @@ from dpforest.plotting.compare import SettingCurves, budget_map, comparison, mul
 from ui.compare import comparison_controls, rules_tab
 from ui.compare.chart_and_table import cannot_be_measured, series_of, show_table
 from ui.compare.chart_and_table import table as compared
-from ui.compare.comparison_controls import Comparison, measured
+from ui.compare.comparison_controls import Comparison, result_of
 from ui.jobs.baselines import Baselines, floor, level, rows
 from ui.jobs.job import n_of_all, run
 from ui.jobs.measures import MEASURES, scale_of
@@ -125,13 +125,13 @@ class Below:
             "at the rows: a release that uses it is not covered by its ε unless the table is public.",
         )
         with st.container(width=420):
-            lines = comparison_controls.mapped(self._view, table)
+            lines = comparison_controls.map_lines(self._view, table)
         self._note = st.empty()
         self._place = st.empty()
         self._lines = [sweep_job(table, line) for line in lines]
 
     def _draw(self, n: int) -> None:
-        result = measured(self._view, self._data, self._lines)
+        result = result_of(self._view, self._data, self._lines)
         if why := cannot_be_measured(self._view, result):
             self._note.caption(why)
         elif self._opened in ("Depth", "Trees"):
@@ -165,7 +165,7 @@ class Below:
         wide = result.cells.loc[name][MEASURES[view.measure]]["mean"].unstack("epsilon").groupby(level="depth").mean()
         nonprivate = wide.pop(np.inf)
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
-        column = list(epsilons).index(view.epsilon)  # `comparison_controls.mapped` adds this ε to the grid
+        column = list(epsilons).index(view.epsilon)  # `comparison_controls.map_lines` adds this ε to the grid
         best = int(values[:, column].argmax())
         no_gain = self._learns_nothing(values, float(nonprivate.max()))
         scale = view.scale if no_gain else replace(view.scale, ceiling=float(nonprivate.max()))

@@ -122,7 +122,7 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
     )
 
 
-def measured(view: Comparison, table: Table, jobs: Sequence[SweepJob]) -> SweepResult:
+def result_of(view: Comparison, table: Table, jobs: Sequence[SweepJob]) -> SweepResult:
     """Return the result of these jobs. If the chosen measure is `WORST`, the result has it for the worst group."""
     result = gathered(jobs)
     if view.measure != WORST:
@@ -173,7 +173,7 @@ def at_sizes(view: Comparison, table: Table) -> list[Line]:
     ]
 
 
-def mapped(view: Comparison, table: Table) -> list[Line]:
+def map_lines(view: Comparison, table: Table) -> list[Line]:
     """Ask for a forest, and return its line at every depth.
 
     If the grid lacks the slider's ε, return a second line at this ε alone. The simulations of the grid then remain

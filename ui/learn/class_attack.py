@@ -26,10 +26,10 @@ def attack(trees: int, epsilon: float | None) -> list[list[float]]:
     [12, 16, 26]
     """
     failed = classroom.secrets(SCENE_CLASS)
-    table, counts = classroom.members(trees), classroom.published(failed, trees, epsilon, NOISE_SEED)
+    table, counts = classroom.members(trees), classroom.published_counts(failed, trees, epsilon, NOISE_SEED)
     per_tree = len(table) // trees
     return [
-        classroom.marks_of(classroom.rebuilt(table[:end], counts[:end]), failed).tolist()
+        classroom.marks_of(classroom.reconstruct(table[:end], counts[:end]), failed).tolist()
         for end in range(per_tree, len(table) + 1, per_tree)
     ]
 
@@ -48,7 +48,7 @@ def class_scene(trees: int, epsilon: float | None, *, is_solved: bool) -> tuple[
     """
     n = trees if is_solved else 1
     failed = classroom.secrets(SCENE_CLASS)
-    table, counts = classroom.members(n), classroom.published(failed, n, epsilon, NOISE_SEED)
+    table, counts = classroom.members(n), classroom.published_counts(failed, n, epsilon, NOISE_SEED)
     marks = attack(n, epsilon) if is_solved else []
     per_tree = len(table) // n
     tree_data = []
