@@ -53,10 +53,11 @@ class ReleaseFiles:
         """Write a file: "forest", "record" or "page". Raise OSError if it cannot be written into either folder."""
         try:
             self._write(self._reserved[kind], data, kind)
-        except (OSError, KeyboardInterrupt):
+        except (OSError, KeyboardInterrupt):  # the ε of the file is spent, so an interrupt must not lose the file
             self._write(self._second(kind), data, kind)
 
     def _second(self, kind: str) -> Path:
+        """Return the path of a file in the second folder, and reserve the names there at the first call."""
         if not self._second_names:
             self._second_names = reserve(self._second_folder, self._stem)
             self._empty.update(self._second_names.values())
