@@ -43,7 +43,7 @@ def test_the_attack_of_the_scene_ends_as_the_chart_says():
 
 
 def test_the_noise_of_the_scene_is_the_most_typical_of_its_seeds():
-    measured = lesson_facts.measured()["class"]
+    measured = lesson_facts.measurements()["class"]
     means = [cell["right"] for cell in measured["noisy"]]
     failed, table = classroom.secrets(0), classroom.members(10)
 

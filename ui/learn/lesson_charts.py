@@ -43,7 +43,7 @@ def draw(key: str, setting: str, is_shown: bool, n_redraws: int = 0) -> DrawnCha
 
 def who_pays() -> DrawnChart:
     """Return the chart for the end of the lesson: wrong predictions about customers of the bank, by their degree."""
-    measured = lesson_facts.measured()
+    measured = lesson_facts.measurements()
     epsilons, degrees = measured["choose"]["epsilon"], measured["degrees"]
     groups = {_DEGREES[name]: degree["wrong"] for name, degree in degrees.items()}
     setting = epsilons.index(0.1)
@@ -67,7 +67,7 @@ def _class(setting: str, is_shown: bool) -> DrawnChart:
     marks = classroom.marks(int(setting), None, _TRUE_CLASS)
     right, wrong, coin = (int((marks == value).sum()) for value in (1, 0, 0.5))
     words = f"{right} rebuilt correctly, {wrong} wrongly" + (f", {coin} by a coin" if coin else "")
-    measured = lesson_facts.measured()["class"]
+    measured = lesson_facts.measurements()["class"]
     mean = measured["exact"][measured["trees"].index(int(setting))]["right"]
     trees = f"{setting} tree{'s' * (setting != '1')}"
     below = f"Here, {trees}: {words}. Mean of {classroom.CLASSES} classes: {mean:.1f} of 30."
@@ -75,7 +75,7 @@ def _class(setting: str, is_shown: bool) -> DrawnChart:
 
 
 def _leaf(setting: str, is_shown: bool) -> DrawnChart:
-    lies = lesson_facts.lies()
+    lies = lesson_facts.lie_probabilities()
     if not is_shown:
         alt = "How often a leaf says the wrong label. Drawn is an empty leaf, at 50 %; the rest is hidden."
         return lesson.leaf_lies(lies, None), alt, ""
@@ -98,7 +98,7 @@ def _promise(setting: str, is_shown: bool) -> DrawnChart:
 
 
 def _votes(setting: str, is_shown: bool) -> DrawnChart:
-    by_n = lesson_facts.measured()["votes"]
+    by_n = lesson_facts.measurements()["votes"]
     trees, n = by_n["trees"], int(setting)
     fig = lesson_measured.votes(trees, by_n["accuracy"], by_n["lies"], n if is_shown else None)
     lies = "Rows that get a lie: " + _listed(trees, by_n["lies"], "trees")
@@ -118,7 +118,7 @@ def _budget(setting: str, is_shown: bool) -> DrawnChart:
     rising = "What Ann has paid after each of 100 trees. Plan A: 0.01 more with every tree, 1 in the end."
     if not is_shown:
         return fig, f"{rising} Plan B is hidden.", ""
-    plan = lesson_facts.measured()["plans"][("shared", "independent")[index]]
+    plan = lesson_facts.measurements()["plans"][("shared", "independent")[index]]
     each = f"{plan['times']:,} × {plan['each']}"
     how = f"{each}, in sequence" if index == 0 else f"{plan['times']:,} leaves in parallel, {plan['each']} each"
     below = f"Plan {'AB'[index]}: {how}. The ledger says ε = {plan['spent']}."
@@ -126,7 +126,7 @@ def _budget(setting: str, is_shown: bool) -> DrawnChart:
 
 
 def _depth(setting: str, is_shown: bool) -> DrawnChart:
-    data = lesson_facts.measured()["depth"]
+    data = lesson_facts.measurements()["depth"]
     depth, accuracy = data["depth"], data["accuracy"][setting]
     fig = lesson_measured.depths(depth, accuracy, data["without_noise"], data["guessing"], is_shown=is_shown)
     without_noise = (
@@ -155,7 +155,7 @@ def _proof(setting: str, is_shown: bool, n_redraws: int) -> DrawnChart:
         (x, x_limits), (y, y_limits) = _with_limits(b, n), _with_limits(a, n)
         points[rule] = ((x, y), x_limits, y_limits)
     fig = lesson_attacks.promise_counted(chance_b, points)
-    proves = f"a loss ≥ {lesson_facts.loss_down(counted.proved)}" if counted.proved > 0 else "nothing"
+    proves = f"a loss ≥ {lesson_facts.loss_down(counted.loss_bound)}" if counted.loss_bound > 0 else "nothing"
     below = f"Rule of 2017: {counted.paper[0]:,} with A, {counted.paper[1]:,} with B. That proves {proves} (99.9 %)."
     other = f"Permute-and-flip: {counted.certified[0]:,} with A, {counted.certified[1]:,} with B."
     limit = "The limit is 2.72 times the share with B."
@@ -169,7 +169,7 @@ def _with_limits(hits: int, trials: int) -> tuple[float, tuple[float, float]]:
 
 
 def _rebuild(setting: str, is_shown: bool) -> DrawnChart:
-    measured = lesson_facts.measured()["class"]
+    measured = lesson_facts.measurements()["class"]
     right = [*(cell["right"] for cell in measured["noisy"]), measured["exact"][measured["trees"].index(10)]["right"]]
     limit = [*(lesson_facts.most_rebuilt(e) for e in measured["epsilon"]), 30.0]
     fig = lesson_attacks.rebuilt_by_epsilon(measured["epsilon"], right, limit, setting, is_shown=is_shown)
@@ -184,7 +184,7 @@ def _rebuild(setting: str, is_shown: bool) -> DrawnChart:
 
 
 def _choose(setting: str, is_shown: bool) -> DrawnChart:
-    measured = lesson_facts.measured()["choose"]
+    measured = lesson_facts.measurements()["choose"]
     epsilons, tables = measured["epsilon"], {who: measured[who] for who in ("school", "hospital", "bank")}
     without_noise = ", ".join(f"{who} {1000 * t['without_noise']:.0f}" for who, t in tables.items())
     if not is_shown:

@@ -84,7 +84,7 @@ def _digits(hits: np.ndarray) -> str:
 
 def _leaf(setting: str, is_shown: bool) -> Scene:
     n = int(setting)
-    lie = lesson_facts.lies()[n]
+    lie = lesson_facts.lie_probabilities()[n]
     draws = simulate_labels(np.tile([n, 0], (HUNDRED, 1)), lesson_facts.CERTIFIED, 1.0, n) == 1 if is_shown else ()
     wrong = _digits(np.array(draws, bool))
     hits = wrong.count("1")
@@ -148,7 +148,7 @@ def _promise(setting: str, is_shown: bool) -> Scene:
 
 
 def _votes(setting: str, is_shown: bool) -> Scene:
-    stored = lesson_facts.measured()["ballots"]
+    stored = lesson_facts.measurements()["ballots"]
     n = setting if is_shown else "1"
     votes, kinds, truth = stored["votes"][n], stored["kinds"][n], stored["truth"]
     counts = [votes.count(str(label)) for label in range(len(_CLASS_WORDS))]
@@ -174,7 +174,7 @@ def _votes(setting: str, is_shown: bool) -> Scene:
 
 def _budget(setting: str, is_shown: bool) -> Scene:
     """Ann's row passes a hundred trees. In plan A every tree costs her 1/100, in plan B only tree 37 costs her 1."""
-    plans = lesson_facts.measured()["plans"]
+    plans = lesson_facts.measurements()["plans"]
     draws_a, draws_b = "1" * HUNDRED, "0" * 36 + "1" + "0" * 63
     trees = {"isPiled": False, "isTrees": True, "digits": 2}
     plan_a = _panel(
@@ -196,7 +196,7 @@ def _budget(setting: str, is_shown: bool) -> Scene:
 
 
 def _depth(setting: str, is_shown: bool) -> Scene:
-    measured, stored = lesson_facts.measured()["depth"], lesson_facts.measured()["one_tree"]
+    measured, stored = lesson_facts.measurements()["depth"], lesson_facts.measurements()["one_tree"]
     levels = []
     for place, level in enumerate(stored["levels"] if is_shown else stored["levels"][:4]):
         empty, right = measured["empty"][place], measured["accuracy"][setting][place]
@@ -248,7 +248,7 @@ def _proof(setting: str, is_shown: bool, n_redraws: int) -> Scene:
 
 
 def _choose(setting: str, is_shown: bool) -> Scene:
-    measured, epsilon = lesson_facts.measured()["choose"], float(setting)
+    measured, epsilon = lesson_facts.measurements()["choose"], float(setting)
     i = [f"{e:g}" for e in measured["epsilon"]].index(setting)
     limit = lesson_facts.most_right(epsilon, VALUE)
     panels, words = [], []

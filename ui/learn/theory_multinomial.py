@@ -27,7 +27,7 @@ from ui.learn.theorem import (
     size_text,
     thousands,
 )
-from ui.learn.theory_numbers import measured
+from ui.learn.theory_numbers import stored_measurements
 from ui.learn.theory_votes import percent_text
 from ui.shared import cache
 from ui.shared.wording import plain
@@ -61,7 +61,7 @@ def consistency() -> TheoremView:
             height=400,
         )
     )
-    errors = {t: {int(n): v for n, v in by_rows.items()} for t, by_rows in measured()["consistency"].items()}
+    errors = {t: {int(n): v for n, v in by_rows.items()} for t, by_rows in stored_measurements()["consistency"].items()}
     truth = theory_chart(
         Chart(
             Axis("rows", 300, 10_000, log=True),

@@ -25,14 +25,14 @@ MOST_ROWS: Final = 40_000  # largest number of rows to measure while the user wa
 
 
 @once
-def measured() -> dict[str, Any]:
+def stored_measurements() -> dict[str, Any]:
     """Return the measurements that `scripts/theory_numbers.py` wrote."""
     return json.loads(PATH.read_text(encoding="utf-8"))
 
 
 def of_table(measure: str, table: Table) -> dict[str, Any]:
     """Return the measurements on a table by one of `MEASURES`, with numeric attributes on the linear scale."""
-    stored = {} if table.uploaded else measured()["tables"].get(table.key, {})
+    stored = {} if table.uploaded else stored_measurements()["tables"].get(table.key, {})
     if stored.get("domain") == fingerprint(table.domain) and measure in stored:
         return stored[measure]
     return _measure((table.schema_key, fingerprint(table.domain), measure), table)
