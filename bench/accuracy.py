@@ -91,7 +91,7 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilon
         train = np.random.default_rng(seed).permutation(train)[:MOST_PUBLISHED]
     index = {str(c): i for i, c in enumerate(domain.classes)}
     y_true = np.array([index[str(c)] for c in y[test]])
-    out = []
+    rows = []
     for epsilon in epsilons:
         settings = {"epsilon": epsilon, "domain": domain, "random_state": 1_000 * seed + 7}
         model = (FORESTS | BOOSTERS | PEERS)[forest](**settings)
@@ -107,7 +107,7 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilon
             shares = model.predict_proba(X.iloc[test])
             predicted = np.array([index[str(c)] for c in model.predict(X.iloc[test])])
         measures = from_shares(shares, y_true, predicted, step=1e-3)
-        out.append(
+        rows.append(
             {
                 "table": name,
                 "wide": wide,
@@ -121,7 +121,7 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilon
                 "seconds": seconds,
             }
         )
-    return out
+    return rows
 
 
 def run(
@@ -141,29 +141,29 @@ def run(
     The rows are saved every `PAUSE` seconds, so that a stopped run can continue.
     """
     path = ROOT / "bench" / f"accuracy-{name}.csv.gz"
-    kept = pd.read_csv(path) if go_on and path.exists() else pd.DataFrame(columns=[*_KEY, "epsilon"])
-    done = set(kept[[*_KEY, "epsilon"]].itertuples(index=False, name=None))
+    earlier = pd.read_csv(path) if go_on and path.exists() else pd.DataFrame(columns=[*_KEY, "epsilon"])
+    done = set(earlier[[*_KEY, "epsilon"]].itertuples(index=False, name=None))
     tables = [t for folder in folders for t in tables_of(folder) if not only or t[0] in only]
     jobs = []
     for seed, table, forest in itertools.product(range(seeds), tables, forests):
         forest_epsilons = (np.inf,) if forest in NOT_PRIVATE else epsilons
         has_numbers = any(f.kind == "numeric" for f in table[3].features)
-        for w, mode in itertools.product((False, True) if wide and has_numbers else (False,), modes):
+        for is_wide, mode in itertools.product((False, True) if wide and has_numbers else (False,), modes):
             if mode == "certified" or forest in FORESTS:
-                missing = tuple(e for e in forest_epsilons if (table[0], w, forest, mode, seed, e) not in done)
-                jobs += [(table, w, forest, mode, seed, missing)] if missing else []
-    rows, written = kept.to_dict("records"), time.perf_counter()
+                missing = tuple(e for e in forest_epsilons if (table[0], is_wide, forest, mode, seed, e) not in done)
+                jobs += [(table, is_wide, forest, mode, seed, missing)] if missing else []
+    rows, written = earlier.to_dict("records"), time.perf_counter()
     for job_rows in Parallel(n_jobs, return_as="generator")(delayed(measure)(*job) for job in jobs):
         rows += job_rows
         if time.perf_counter() - written > PAUSE:
             written = time.perf_counter()
-            keep(rows, path)
+            save(rows, path)
             print(f"seed {job_rows[-1]['seed']}, {job_rows[-1]['table']}: {len(rows):,} fits", flush=True)
-    keep(rows, path)
+    save(rows, path)
     return pd.DataFrame(rows)
 
 
-def keep(rows: list[dict], path: Path) -> None:
+def save(rows: list[dict], path: Path) -> None:
     """Write the rows to a new file that then replaces the old file. A stopped run thus leaves one complete file."""
     new = path.with_suffix(".new")
     pd.DataFrame(rows).to_csv(new, index=False, float_format="%.5g", compression={"method": "gzip", "mtime": 0})
@@ -186,13 +186,13 @@ def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
     """
     binary = frame[(frame["mode"] == "certified") & (frame["classes"] == 2) & (frame["rows"] >= 800) & ~frame["wide"]]
     means = binary.groupby(["forest", "table", "epsilon"])["auc"].agg(["mean", "sem"]).reset_index()
-    out = []
+    drops = []
     for (forest, table), by_epsilon in means.groupby(["forest", "table"]):
         for i, low in by_epsilon.reset_index(drop=True).iterrows():
             for _, high in by_epsilon.iloc[i + 1 :].iterrows():
                 drop, se = low["mean"] - high["mean"], float(np.hypot(low["sem"], high["sem"]))
                 if drop > 0.02 + 3 * se:
-                    out.append(
+                    drops.append(
                         {
                             "forest": forest,
                             "table": table,
@@ -202,7 +202,7 @@ def auc_drops(frame: pd.DataFrame) -> pd.DataFrame:
                             "se": se,
                         }
                     )
-    return pd.DataFrame(out)
+    return pd.DataFrame(drops)
 
 
 def main() -> None:

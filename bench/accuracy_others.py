@@ -6,7 +6,7 @@ from accuracy import BOOSTERS, summary
 from accuracy_peers import NOT_PRIVATE, PEERS
 
 TITLES = {"accuracy": "Accuracy", "auc": "AUC", "log_loss": "Log-loss", "calibration": "Calibration error"}
-SHOWN = (0.1, 1.0, 10.0)  # ε in the table of single data sets
+TABLE_EPSILONS = (0.1, 1.0, 10.0)  # ε in the table of single data sets
 # Bundled tables on which the rule for the booster's default settings was chosen.
 _FITTED_ON = ("adult", "breast_wisconsin", "car", "cmc", "mushroom", "pendigits")
 _RIVALS = [name for name in PEERS if name not in NOT_PRIVATE]
@@ -116,13 +116,15 @@ def _win_counts(peers: pd.DataFrame, epsilons: list[float]) -> list[str]:
 
 
 def _single_tables(peers: pd.DataFrame) -> list[str]:
-    at = ", ".join(f"{e:g}" for e in SHOWN)
+    epsilons_text = ", ".join(f"{e:g}" for e in TABLE_EPSILONS)
     means = peers.groupby(["forest", "epsilon", "table"])["accuracy"].mean()
-    lines = [f"Accuracy on single tables at ε = {at}:", "", *_head(["table", *BOOSTERS, *PEERS])]
+    lines = [f"Accuracy on single tables at ε = {epsilons_text}:", "", *_head(["table", *BOOSTERS, *PEERS])]
     for table in peers["table"].unique():
         cells = []
         for forest in [*BOOSTERS, *PEERS]:
-            known = [means.get((forest, e, table), np.nan) for e in ((np.inf,) if forest in NOT_PRIVATE else SHOWN)]
+            known = [
+                means.get((forest, e, table), np.nan) for e in ((np.inf,) if forest in NOT_PRIVATE else TABLE_EPSILONS)
+            ]
             cells.append(" ".join("–" if np.isnan(m) else f"{m:.3f}".removeprefix("0") for m in known))
         lines.append(_row([table, *cells]))
     return [*lines, ""]
@@ -130,8 +132,8 @@ def _single_tables(peers: pd.DataFrame) -> list[str]:
 
 def _over_repetitions(scores: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the mean over repetitions of the mean over folds, and its standard error."""
-    each = scores.groupby(["forest", "epsilon", "repetition"])[metric].mean().groupby(["forest", "epsilon"])
-    return pd.DataFrame({"mean": each.mean(), "se": each.sem()})
+    by_repetition = scores.groupby(["forest", "epsilon", "repetition"])[metric].mean().groupby(["forest", "epsilon"])
+    return pd.DataFrame({"mean": by_repetition.mean(), "se": by_repetition.sem()})
 
 
 def _s_bdt(protocols: pd.DataFrame) -> list[str]:
@@ -173,15 +175,18 @@ def _privatree(protocols: pd.DataFrame) -> list[str]:
         "the tables that our rules were fitted on.",
         "",
     ]
-    for table, theirs in PRIVATREE.items():
+    for table, published in PRIVATREE.items():
         means = _over_repetitions(scores[scores["table"] == table], "accuracy")
         rows = scores.loc[scores["table"] == table, "rows"].iloc[0]
         majority = _short(MAJORITY[table])
         lines += _head([f"{table}, {rows} rows, majority {majority}", *(f"ε = {e:g}" for e in epsilons)])
         for forest in scores["forest"].unique():
             lines.append(_row([f"**{forest}**", *(_cell(means, (forest, e)) for e in epsilons)]))
-        for method, known in theirs.items():
-            cells = (f"{_short(known[e][0])} ± {_short(known[e][1])}" if e in known else "–" for e in epsilons)
+        for method, cells_of_method in published.items():
+            cells = (
+                f"{_short(cells_of_method[e][0])} ± {_short(cells_of_method[e][1])}" if e in cells_of_method else "–"
+                for e in epsilons
+            )
             lines.append(_row([f"{method}, published", *cells]))
         lines.append("")
     return lines

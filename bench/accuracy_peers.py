@@ -29,8 +29,8 @@ def _column(feature: Feature, cells: pd.Series) -> np.ndarray:
     """Return a column as numbers (NaN if missing) or texts, after the public domain has cleaned its cells."""
     if feature.kind == "numeric":
         return np.clip(pd.to_numeric(cells).to_numpy(float, na_value=np.nan), feature.low, feature.high)
-    known = set(feature.categories)
-    return np.array([t if (t := text(cell)) in known else OTHER for cell in cells])
+    categories = set(feature.categories)
+    return np.array([t if (t := text(cell)) in categories else OTHER for cell in cells])
 
 
 class _Peer(BaseEstimator):

@@ -22,23 +22,23 @@ from dpforest.tables.datasets import catalog  # noqa: E402
 
 BEFORE = "cc7d574"  # the last commit that drew thresholds evenly between bounds
 NAMES = {"accuracy": "Accuracy", "balanced_accuracy": "Balanced accuracy", "auc": "AUC", "log_loss": "Log-loss"}
-SHOWN = (0.1, 1.0, 10.0)  # ε in the tables of single data sets
+TABLE_EPSILONS = (0.1, 1.0, 10.0)  # ε in the tables of single data sets
 _LOSS = 0.02  # the report names a table if it loses at least this much
 
 
 def main() -> None:
     """Write docs/ACCURACY.md."""
-    kept = {name: _read(name) for name in ("before", "after", "published", "booster", "peers")}
+    runs = {name: _read(name) for name in ("before", "after", "published", "booster", "peers")}
     bundled = set(catalog())
-    before, after = kept["before"], kept["after"]
+    before, after = runs["before"], runs["after"]
     path = ROOT / "bench" / "protocols.csv.gz"
     protocols = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["protocol"])
-    lines = [_intro(after, bundled), *_booster(kept["booster"], after, bundled)]
-    lines += recommended_section(after, kept["booster"])
-    lines += others_section(kept["peers"], protocols) + persons_section()
-    for inside, title in ((True, "The bundled tables"), (False, "Other public tables")):
+    lines = [_intro(after, bundled), *_booster(runs["booster"], after, bundled)]
+    lines += recommended_section(after, runs["booster"])
+    lines += others_section(runs["peers"], protocols) + persons_section()
+    for is_bundled, title in ((True, "The bundled tables"), (False, "Other public tables")):
         for wide in (False, True):
-            frames = [f[(f["table"].isin(bundled) == inside) & (f["wide"] == wide)] for f in (before, after)]
+            frames = [f[(f["table"].isin(bundled) == is_bundled) & (f["wide"] == wide)] for f in (before, after)]
             bounds = "upper bounds a hundred times as far away" if wide else "bounds as they are documented"
             lines += [
                 f"## {title}, {bounds}",
@@ -50,7 +50,7 @@ def main() -> None:
             ]
             for metric, name in NAMES.items():
                 lines += _before_and_after(frames, metric, name, gains=metric == "accuracy")
-    lines += _against_published(kept["published"], after, bundled)
+    lines += _against_published(runs["published"], after, bundled)
     lines += _losses(before, after) + _ranking(before, after) + _every_table(before, after)
     (ROOT / "docs" / "ACCURACY.md").write_text("\n".join(lines) + "\n")
 
@@ -106,9 +106,9 @@ def _booster(booster: pd.DataFrame, after: pd.DataFrame, bundled: set[str]) -> l
         "best other forest of each table. A difference counts if it is above .002 and above two standard errors.",
         "",
     ]
-    known = after[(after["mode"] == "certified") & ~after["wide"] & after["table"].isin(booster["table"].unique())]
-    for inside, title in ((True, "Bundled tables"), (False, "Other public tables")):
-        ours, theirs = (f[f["table"].isin(bundled) == inside] for f in (booster, known))
+    certified = after[(after["mode"] == "certified") & ~after["wide"] & after["table"].isin(booster["table"].unique())]
+    for is_bundled, title in ((True, "Bundled tables"), (False, "Other public tables")):
+        ours, theirs = (f[f["table"].isin(bundled) == is_bundled] for f in (booster, certified))
         for metric in ("accuracy", "auc", "log_loss"):
             lines += _against_others(ours, theirs, metric, f"{title}: {NAMES[metric].lower()}")
         lines += _win_counts(ours, theirs)
@@ -133,8 +133,8 @@ def _win_counts(ours: pd.DataFrame, theirs: pd.DataFrame) -> list[str]:
     for forest in BOOSTERS:
         cells = []
         for e in EPSILONS:
-            mine, rest = our_scores.loc[(forest, e)], other.xs(e, level="epsilon")
-            best = rest.loc[rest["mean"].groupby("table").idxmax()].reset_index("forest")
+            mine, others = our_scores.loc[(forest, e)], other.xs(e, level="epsilon")
+            best = others.loc[others["mean"].groupby("table").idxmax()].reset_index("forest")
             gain, se = mine["mean"] - best["mean"], np.hypot(mine["sem"], best["sem"])
             differs = gain.abs() > np.maximum(2 * se, 0.002)
             cells.append(f"{(differs & (gain > 0)).sum()} / {(~differs).sum()} / {(differs & (gain < 0)).sum()}")
@@ -207,11 +207,11 @@ def _drop(drops: pd.DataFrame) -> str:
 
 
 def _every_table(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
-    at = ", ".join(f"{e:g}" for e in SHOWN)
+    epsilons_text = ", ".join(f"{e:g}" for e in TABLE_EPSILONS)
     lines = [
         "## Every table",
         "",
-        f"Accuracy at ε = {at}, before → after, documented bounds.",
+        f"Accuracy at ε = {epsilons_text}, before → after, documented bounds.",
         "",
         "| table | rows | " + " | ".join(FORESTS) + " |",
         "| --- " * (2 + len(FORESTS)) + "|",
@@ -220,7 +220,9 @@ def _every_table(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
     for table, rows in after.groupby("table", sort=False):
         cells = []
         for forest in FORESTS:
-            earlier, now = (" ".join(f"{means[forest, e, table]:.3f}"[1:] for e in SHOWN) for means in (old, new))
+            earlier, now = (
+                " ".join(f"{means[forest, e, table]:.3f}"[1:] for e in TABLE_EPSILONS) for means in (old, new)
+            )
             cells.append(f"{earlier} → **{now}**")
         lines.append(f"| {table} | {int(rows['rows'].iloc[0] / 0.8):,} | " + " | ".join(cells) + " |")
     return lines

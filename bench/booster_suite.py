@@ -23,38 +23,40 @@ def booster(results: Results, folder: Path, effort: Effort) -> None:
         if peers and make_peer(BY_EXPLAINABLE):
             contenders.append(BY_EXPLAINABLE)
         _measure(results, write_table(folder, n), contenders, n, effort.slow_rounds)
-        for who in BOOSTERS:
-            fit, predict = (results.median(_name(do, who, n)) for do in ("fit", "predict"))
+        for contender in BOOSTERS:
+            fit, predict = (results.median(_name(do, contender, n)) for do in ("fit", "predict"))
             results.figure(
                 "18 random-tree booster",
-                f"fit and predict, {who}, {n:,} rows, two threads",
+                f"fit and predict, {contender}, {n:,} rows, two threads",
                 fit + predict,
                 "s",
                 (AT_MOST, most),
                 f"fit {seconds(fit)}, predict {seconds(predict)}",
             )
         for peer in contenders[len(BOOSTERS) :]:
-            for who in BOOSTERS:
-                slow, fast = _name("fit", peer, n), _name("fit", who, n)
-                what = f"fit, {who}, against {peer}, {n:,} rows"
-                results.ratio("18 random-tree booster", what, slow, fast, None, one_thread=False)
+            for contender in BOOSTERS:
+                slow, fast = _name("fit", peer, n), _name("fit", contender, n)
+                title = f"fit, {contender}, against {peer}, {n:,} rows"
+                results.ratio("18 random-tree booster", title, slow, fast, None, one_thread=False)
 
 
 def _measure(results: Results, tables: tuple[Path, Path], contenders: list[str], n: int, rounds: int) -> None:
     with ExitStack() as stack:
         runs, processes = {}, dict[str, Worker]()
-        for who in contenders:
-            python = python_of(who)
+        for contender in contenders:
+            python = python_of(contender)
             if python not in processes:
                 processes[python] = stack.enter_context(Worker(python, *tables, **THREADS))
-            processes[python]("warm", who=who, n_jobs=2)
+            processes[python]("warm", contender=contender, n_jobs=2)
             for do in ("fit", "predict"):
-                runs[_name(do, who, n)] = asks(results, _name(do, who, n), processes[python], do, who, 2)
+                runs[_name(do, contender, n)] = asks(
+                    results, _name(do, contender, n), processes[python], do, contender, 2
+                )
         interleave(results, runs, rounds)
 
 
-def _name(do: str, who: str, n: int) -> str:
-    return f"{do} {who} n={n}"
+def _name(do: str, contender: str, n: int) -> str:
+    return f"{do} {contender} n={n}"
 
 
 BOOSTER_SUITES = {"booster": booster}

@@ -88,16 +88,18 @@ def cold_start(results: Results, folder: Path, effort: Effort) -> None:
                 copy = copy_of_project(Path(name))
                 for state in ("cold", "warm"):
                     with app(copy) as start:
-                        for what, value in first_chart(browser, start).items():
-                            results.add(f"{state} start, {what}", value)
+                        for milestone, value in first_chart(browser, start).items():
+                            results.add(f"{state} start, {milestone}", value)
                         if state == "warm":
                             visit = first_chart(browser, time.perf_counter())
                             results.add("second visitor, curve", visit["curve"])
         browser.close()
     for state, goal in (("cold start", (AT_MOST, 5.0)), ("warm start", None), ("second visitor", None)):
         values = results.samples[f"{state}, curve"]
-        milestones = [what for what in ("port", "app") if f"{state}, {what}" in results.samples]
-        detail = "".join(f"{what} after {seconds(results.median(f'{state}, {what}'))}, " for what in milestones)
+        milestones = [milestone for milestone in ("port", "app") if f"{state}, {milestone}" in results.samples]
+        detail = "".join(
+            f"{milestone} after {seconds(results.median(f'{state}, {milestone}'))}, " for milestone in milestones
+        )
         detail += f"{len(values)} rounds, {seconds(min(values))} to {seconds(max(values))}"
         results.figure(
             "16 first chart", f"{state}: to the first chart", results.median(f"{state}, curve"), "s", goal, detail

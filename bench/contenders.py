@@ -28,8 +28,8 @@ def public_domain(bounds: Bounds) -> Any:
     """
     from dpforest import Domain, Feature
 
-    known = {"source": "documented", "source_note": "synthetic"}
-    features = [Feature(f"x{j}", "numeric", *pair, **known) for j, pair in enumerate(zip(*bounds, strict=True))]
+    source = {"source": "documented", "source_note": "synthetic"}
+    features = [Feature(f"x{j}", "numeric", *pair, **source) for j, pair in enumerate(zip(*bounds, strict=True))]
     return Domain(tuple(features), (0, 1), "y", "documented", "synthetic")
 
 

@@ -34,11 +34,11 @@ def budget_of_model(n, epsilon, delta):
     if n == 1:
         return epsilon, BINS
 
-    def of_one_model(e):
+    def epsilon_of_one_model(e):
         mu = 1 / calc_gdp_noise_multi(1, e, delta / 2) / math.sqrt(n)
         return brentq(lambda x: delta_eps_mu(x, mu) - delta / 2, 0, e)
 
-    bins, steps = of_one_model(BINS * epsilon), of_one_model((1 - BINS) * epsilon)
+    bins, steps = epsilon_of_one_model(BINS * epsilon), epsilon_of_one_model((1 - BINS) * epsilon)
     return bins + steps, bins / (bins + steps)
 
 
@@ -46,13 +46,13 @@ class Worker:
     def fit(self, X, y, n_classes, domains, epsilon, delta, learning_rate, random_state):
         """Fit the models. `domains` has the public bounds of each numeric column and categories of each text column."""
         table = pd.DataFrame(dict(enumerate(X)))
-        models = 1 if n_classes == 2 else n_classes
-        epsilon, bins = budget_of_model(models, epsilon, delta)
+        n_models = 1 if n_classes == 2 else n_classes
+        epsilon, bins = budget_of_model(n_models, epsilon, delta)
         self.models = []
-        for k in range(models):
-            wanted = (y == (k if models > 1 else 1)).astype(int)
-            if wanted.min() == wanted.max():  # no row has this class, so interpret cannot fit it
-                self.models.append(float(wanted[0]))
+        for k in range(n_models):
+            is_class = (y == (k if n_models > 1 else 1)).astype(int)
+            if is_class.min() == is_class.max():  # no row has this class, so interpret cannot fit it
+                self.models.append(float(is_class[0]))
                 continue
             model = DPExplainableBoostingClassifier(
                 feature_types=["continuous" if isinstance(d, tuple) else d for d in domains],
@@ -65,14 +65,14 @@ class Worker:
                 random_state=random_state + k,
                 n_jobs=1,
             )
-            self.models.append(model.fit(table, wanted))
+            self.models.append(model.fit(table, is_class))
 
     def shares(self, X):
         table = pd.DataFrame(dict(enumerate(X)))
-        of_class = [
+        class_shares = [
             np.full(len(table), m) if isinstance(m, float) else m.predict_proba(table)[:, 1] for m in self.models
         ]
-        shares = np.stack(of_class if len(of_class) > 1 else [1 - of_class[0], of_class[0]], axis=1)
+        shares = np.stack(class_shares if len(class_shares) > 1 else [1 - class_shares[0], class_shares[0]], axis=1)
         return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
 
 

@@ -79,24 +79,24 @@ def multinomial_forest(results: Results, folder: Path, effort: Effort) -> None:
 
 def time_per_row(results: Results, folder: Path, effort: Effort) -> None:
     """Measure whether the time of a fit of boosted trees grows in proportion to the rows."""
-    who, sizes = "boosted demo", (10_000, 100_000, effort.large)
-    names = {n: f"fit {who} n={n}" for n in sizes}
+    contender, sizes = "boosted demo", (10_000, 100_000, effort.large)
+    names = {n: f"fit {contender} n={n}" for n in sizes}
     with ExitStack() as stack:
         runs = {}
         for n, name in names.items():
-            worker = stack.enter_context(Worker(python_of(who), *write_rows(folder, n)))
-            worker("warm", who=who)
-            runs[name] = asks(results, name, worker, "fit", who)
+            worker = stack.enter_context(Worker(python_of(contender), *write_rows(folder, n)))
+            worker("warm", contender=contender)
+            runs[name] = asks(results, name, worker, "fit", contender)
         interleave(results, runs, effort.rounds)
-    took = [results.median(name) for name in names.values()]
-    for n, value in zip(sizes, took, strict=True):
-        what = f"fit, {who}, {n:,} rows"
-        results.figure("12 time per row", what, value / n * 1e6, "µs a row", None, seconds(value))
-    slopes = np.diff(np.log(took)) / np.diff(np.log(sizes))
-    slope = float(np.polyfit(np.log(sizes), np.log(took), 1)[0])
+    times = [results.median(name) for name in names.values()]
+    for n, value in zip(sizes, times, strict=True):
+        title = f"fit, {contender}, {n:,} rows"
+        results.figure("12 time per row", title, value / n * 1e6, "µs a row", None, seconds(value))
+    slopes = np.diff(np.log(times)) / np.diff(np.log(sizes))
+    slope = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
     detail = "slope of log time over log rows; from one size to the next " + ", ".join(f"{s:.2f}" for s in slopes)
     results.figure(
-        "12 time per row", f"fit, {who}: time grows as a power of rows", slope, "(power)", (AT_MOST, 1.1), detail
+        "12 time per row", f"fit, {contender}: time grows as a power of rows", slope, "(power)", (AT_MOST, 1.1), detail
     )
 
 
@@ -104,23 +104,23 @@ def _fits(results: Results, tables: tuple[Path, Path], contenders: list[str], ef
     with ExitStack() as stack:
         runs = {}
         processes: dict[str, Worker] = {}
-        for who in contenders:
-            python = python_of(who)
+        for contender in contenders:
+            python = python_of(contender)
             if python not in processes:
                 processes[python] = stack.enter_context(Worker(python, *tables))
-            processes[python]("warm", who=who)
-            runs[_fit(who)] = asks(results, _fit(who), processes[python], "fit", who)
+            processes[python]("warm", contender=contender)
+            runs[_fit(contender)] = asks(results, _fit(contender), processes[python], "fit", contender)
         interleave(results, runs, effort.rounds)
 
 
-def _fit(who: str) -> str:
-    return f"fit {who}, magic"
+def _fit(contender: str) -> str:
+    return f"fit {contender}, magic"
 
 
 def _exact_noise(results: Results, item: str, exact: str, demo: str) -> None:
-    more = results.median(_fit(exact)) - results.median(_fit(demo))
+    extra = results.median(_fit(exact)) - results.median(_fit(demo))
     detail = f"{seconds(results.median(_fit(exact)))} less {seconds(results.median(_fit(demo)))} with a seed's noise"
-    results.figure(item, f"exact draws of {exact}", more, "s", None, detail)
+    results.figure(item, f"exact draws of {exact}", extra, "s", None, detail)
 
 
 GREEDY_SUITES = {"boosted": boosted_trees, "multinomial": multinomial_forest, "rows": time_per_row}

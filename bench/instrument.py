@@ -51,7 +51,7 @@ def drag(page: Page) -> tuple[list[float], list[float]]:
         box = slider.bounding_box()
         assert box is not None
         middle = box["y"] + box["height"] / 2
-        value, maximum = (float(slider.evaluate(f"slider => slider.{what}")) for what in ("value", "max"))
+        value, maximum = (float(slider.evaluate(f"slider => slider.{attribute}")) for attribute in ("value", "max"))
         page.mouse.move(box["x"] + 8 + value / maximum * (box["width"] - 16), middle)
         page.mouse.down()
         page.evaluate(RECORD)
@@ -66,7 +66,7 @@ def drag(page: Page) -> tuple[list[float], list[float]]:
     return script, intervals
 
 
-def report(what: str, page: Page, start: float) -> None:
+def report(name: str, page: Page, start: float) -> None:
     """Print a line of measurements of a page that the program opened at the time `start`."""
     page.wait_for_selector(PICTURE, timeout=300_000)
     first = time.perf_counter() - start
@@ -75,7 +75,7 @@ def report(what: str, page: Page, start: float) -> None:
     complete = time.perf_counter() - start
     script, intervals = drag(page)
     columns = [f"{np.median(v):5.1f} {np.percentile(v, 95):5.1f} {max(v):6.1f}" for v in (script, intervals)]
-    print(f"{what:40} {len(script):4} {columns[0]}   {columns[1]}   {first:6.2f} {complete:6.1f}", flush=True)
+    print(f"{name:40} {len(script):4} {columns[0]}   {columns[1]}   {first:6.2f} {complete:6.1f}", flush=True)
 
 
 def main() -> None:

@@ -23,7 +23,8 @@ PAGES = ("", "Compare", "Choose_epsilon", "Audit", "Releases", "Lesson", "Theory
 SCREENS = ((1440, 900), (1280, 720), (390, 844))
 
 
-def opened(page: Page, name: str) -> None:
+def open_page(page: Page, name: str) -> None:
+    """Open a page of the app, and wait until it rests."""
     page.goto(f"{URL}/{name}")
     page.wait_for_selector("[data-testid=stMain] [data-testid=stMarkdown]", timeout=300_000)
     page.wait_for_timeout(1500)
@@ -31,7 +32,8 @@ def opened(page: Page, name: str) -> None:
     page.wait_for_timeout(1000)
 
 
-def measured(wanted: list[str]) -> Iterator[str]:
+def report_lines(wanted: list[str]) -> Iterator[str]:
+    """Open the pages on each screen, and yield the lines of the report."""
     with app(), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM)
         for width, height in SCREENS:
@@ -39,10 +41,10 @@ def measured(wanted: list[str]) -> Iterator[str]:
                 context = browser.new_context(viewport={"width": width, "height": height}, has_touch=width < 500)
                 page = context.new_page()
                 page.add_init_script(OBSERVE)
-                opened(page, name)
+                open_page(page, name)
                 sizes = type_sizes(page)
-                words = " ".join(f"{size:g}:{sizes[size]}" for size in sorted(sizes))
-                yield f"{width:4} {name or 'Explore':15} {layout_shift(page):6.3f}  {len(sizes)} sizes  {words}"
+                sizes_text = " ".join(f"{size:g}:{sizes[size]}" for size in sorted(sizes))
+                yield f"{width:4} {name or 'Explore':15} {layout_shift(page):6.3f}  {len(sizes)} sizes  {sizes_text}"
                 if "--sources" in sys.argv:
                     for shift in page.evaluate("window.shifts"):
                         if shift["value"] > 0.005:
@@ -54,5 +56,5 @@ def measured(wanted: list[str]) -> Iterator[str]:
 
 if __name__ == "__main__":
     names = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
-    for line in measured(["" if name == "Explore" else name for name in names] or list(PAGES)):
+    for line in report_lines(["" if name == "Explore" else name for name in names] or list(PAGES)):
         print(line, flush=True)

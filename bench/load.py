@@ -73,13 +73,14 @@ class Totals:
 
     reruns: dict[str, list[float]] = field(default_factory=dict)  # by control: seconds from each move to new figures
     finished: list[float] = field(default_factory=list)
-    late: int = 0
-    lost: int = 0
-    dropped: int = 0
+    late: int = 0  # moves that had to wait for the figures of the last move
+    lost: int = 0  # moves without new figures within `TIMEOUT`
+    dropped: int = 0  # connections that the server closed
     errors: Counter = field(default_factory=Counter)
     memory: list[tuple[float, float]] = field(default_factory=list)  # (seconds, MB)
 
     def add(self, control: str, run: Run) -> None:
+        """Add the times and errors of the run that a move of this control has started."""
         self.errors.update(run.errors)
         if run.first_chart is None:
             self.lost += 1
@@ -97,9 +98,10 @@ class Person:
         self._file, data = file, "upload a CSV" if file else data
         self._rng = random.Random(number)
         self._tab = Tab(url, page, hostile=hostile) if page else Tab(url, hostile=hostile, data=data, forest=forest)
-        self._away: str | None = None  # control of `DETOURS` that has been changed and must be changed back
+        self._detour: str | None = None  # control of `DETOURS` that a later move must change back
 
     async def play(self, every: float, until: float, totals: Totals) -> None:
+        """Open the page, and move a control every `every` seconds until the time `until`."""
         tab = self._tab
         await asyncio.sleep(self._rng.uniform(0, every))
         await tab.open()
@@ -123,13 +125,13 @@ class Person:
     def _next(self) -> tuple[str, int]:
         """Return the next control and its number of steps."""
         rng, widgets = self._rng, self._tab.widgets
-        if self._away is not None and rng.random() < 0.3:
-            control, self._away = self._away, None
+        if self._detour is not None and rng.random() < 0.3:
+            control, self._detour = self._detour, None
             return control, -1
-        detours = [d for d in DETOURS if d in widgets and self._away is None]
+        detours = [d for d in DETOURS if d in widgets and self._detour is None]
         if detours and rng.random() < 0.1:
-            self._away = rng.choice(detours)
-            return self._away, 1
+            self._detour = rng.choice(detours)
+            return self._detour, 1
         sliders = {s: SLIDERS.get(s, 5) for s, (_, kind) in widgets.items() if kind == "slider"}
         return rng.choices(list(sliders), list(sliders.values()))[0], rng.choice((-2, -1, 1, 2))
 
@@ -141,8 +143,8 @@ async def watch(server: psutil.Process, until: float, totals: Totals, verbose: b
         totals.memory.append((time.monotonic() - start, server.memory_info().rss / 2**20))
         if verbose:
             reruns = [s for seconds in totals.reruns.values() for s in seconds]
-            middle = f", median rerun {np.median(reruns):.2f} s of {len(reruns)}" if reruns else ""
-            print(f"  {totals.memory[-1][0]:6.0f} s  {totals.memory[-1][1]:6.0f} MB{middle}", flush=True)
+            median_text = f", median rerun {np.median(reruns):.2f} s of {len(reruns)}" if reruns else ""
+            print(f"  {totals.memory[-1][0]:6.0f} s  {totals.memory[-1][1]:6.0f} MB{median_text}", flush=True)
         await asyncio.sleep(10)
 
 
@@ -183,10 +185,10 @@ def app(port: int) -> Iterator[tuple[str, psutil.Process, tempfile._TemporaryFil
 async def load(url: str, server: psutil.Process, arguments: argparse.Namespace) -> Totals:
     """Run all sessions, and return the measurements."""
     totals = Totals()
-    warm = Tab(url)  # its first run compiles all kernels that are not compiled yet
-    await warm.open()
-    await warm.until("first_chart", 600)
-    await warm.close()
+    first_tab = Tab(url)  # its first run compiles all kernels that are not compiled yet
+    await first_tab.open()
+    await first_tab.until("first_chart", 600)
+    await first_tab.close()
     server.cpu_percent()
     until = time.monotonic() + 60 * arguments.minutes
     file = table_of(arguments.megabytes) if arguments.uploads else b""
@@ -220,17 +222,17 @@ def report(totals: Totals, cpu: dict[str, float], tracebacks: int) -> bool:
     )
     thirds = np.array_split([mb for _, mb in totals.memory], 3)
     print("median memory in each third of the time: " + ", ".join(f"{np.median(third):.0f} MB" for third in thirds))
-    print("processors in use: " + ", ".join(f"{who} {share:.2f}" for who, share in cpu.items()))
+    print("processors in use: " + ", ".join(f"{name} {share:.2f}" for name, share in cpu.items()))
     return bool(np.median(reruns) < GOAL and not (n_errors or totals.lost or totals.dropped))
 
 
 def slope(memory: list[tuple[float, float]]) -> tuple[float, float]:
     """Fit a line to the memory after the warm-up. Return the line's growth in MB until the end, and per minute."""
-    warm = np.array([m for m in memory if m[0] >= WARM_UP * memory[-1][0]])
-    if len(warm) < 3:
+    later = np.array([m for m in memory if m[0] >= WARM_UP * memory[-1][0]])
+    if len(later) < 3:
         return np.nan, np.nan
-    per_second = float(np.polyfit(warm[:, 0], warm[:, 1], 1)[0])
-    return per_second * (warm[-1, 0] - warm[0, 0]), 60 * per_second
+    per_second = float(np.polyfit(later[:, 0], later[:, 1], 1)[0])
+    return per_second * (later[-1, 0] - later[0, 0]), 60 * per_second
 
 
 def _spread(seconds: list[float]) -> str:
@@ -260,10 +262,10 @@ def main() -> None:
         cpu = {"app": server.cpu_percent() / 100, "these sessions": (time.process_time() - cpu_start) / seconds}
         log.flush()
         with open(log.name, errors="replace") as text:
-            written = text.read()
-        tracebacks = written.split("Traceback (most recent call last)")[1:]
+            log_text = text.read()
+        tracebacks = log_text.split("Traceback (most recent call last)")[1:]
         if arguments.log:
-            Path(arguments.log).write_text(written, encoding="utf-8")
+            Path(arguments.log).write_text(log_text, encoding="utf-8")
     print(f"{arguments.sessions} sessions, a move every {arguments.every:g} s each, {seconds / 60:.1f} minutes")
     met = report(totals, cpu, len(tracebacks))
     if tracebacks:

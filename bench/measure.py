@@ -33,25 +33,27 @@ class Results:
     figures: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, name: str, value: float) -> None:
+        """Add a sample."""
         self.samples.setdefault(name, []).append(value)
 
     def median(self, name: str) -> float:
+        """Return the median of the samples of a name."""
         return median(self.samples[name])
 
     def figure(
-        self, item: str, what: str, value: float, unit: str, goal: tuple[str, float] | None, detail: str
+        self, item: str, title: str, value: float, unit: str, goal: tuple[str, float] | None, detail: str
     ) -> None:
         """Add a number with its goal. A number without a goal is for information."""
         met = None if goal is None else value >= goal[1] if goal[0] == AT_LEAST else value <= goal[1]
         goal_text = "" if goal is None else f"{goal[0]} {goal[1]:g} {unit}"
         self.figures.append(
-            {"item": item, "what": what, "value": value, "unit": unit, "goal": goal_text, "met": met, "detail": detail}
+            {"item": item, "what": title, "value": value, "unit": unit, "goal": goal_text, "met": met, "detail": detail}
         )
         mark = {None: " ", True: "+", False: "-"}[met]
-        print(f"  {mark} {what}: {value:.3g} {unit}  ({detail})", flush=True)
+        print(f"  {mark} {title}: {value:.3g} {unit}  ({detail})", flush=True)
 
     def ratio(
-        self, item: str, what: str, slow: str, fast: str, least: float | None, *, one_thread: bool = True
+        self, item: str, title: str, slow: str, fast: str, least: float | None, *, one_thread: bool = True
     ) -> None:
         """Add the ratio of two medians, with the ratios of single rounds as its range."""
         value = self.median(slow) / self.median(fast)
@@ -60,9 +62,10 @@ class Results:
         detail += f", rounds {rounds[0]:.1f}–{rounds[-1]:.1f}"
         if one_thread:
             detail += f", in processor time {self.median(CPU + slow) / self.median(CPU + fast):.1f}"
-        self.figure(item, what, value, "x", None if least is None else (AT_LEAST, least), detail)
+        self.figure(item, title, value, "x", None if least is None else (AT_LEAST, least), detail)
 
     def as_dict(self) -> dict[str, Any]:
+        """Return samples, figures and medians, for JSON."""
         medians = {name: median(values) for name, values in self.samples.items()}
         return {**asdict(self), "medians": medians}
 
@@ -75,4 +78,5 @@ def interleave(results: Results, runs: dict[str, Callable[[], float]], rounds: i
 
 
 def seconds(value: float) -> str:
+    """Return a time in seconds as text, in milliseconds if it is below one second."""
     return f"{value:.2f} s" if value >= 1 else f"{value * 1e3:.1f} ms"

@@ -35,8 +35,8 @@ def chunked(results: Results, folder: Path, effort: Effort) -> None:
         detail = f"at peak, above a warm process; a chunk of {CHUNK_ROWS:,} rows takes {chunk_mb:.1f} MB"
         results.figure(ITEM, f"memory, {n:,} rows", extra[n], "MB", None, detail)
     few, many = sizes[0], sizes[-1]
-    what, detail = f"memory, {many:,} rows against {few:,}", f"{extra[many]:.1f} MB against {extra[few]:.1f} MB"
-    results.figure(ITEM, what, extra[many] / extra[few], "x", (AT_MOST, 1.2), detail)
+    title, detail = f"memory, {many:,} rows against {few:,}", f"{extra[many]:.1f} MB against {extra[few]:.1f} MB"
+    results.figure(ITEM, title, extra[many] / extra[few], "x", (AT_MOST, 1.2), detail)
 
 
 def fit(n: int) -> dict[str, float]:

@@ -27,6 +27,7 @@ FORESTS = (*RANDOM, "boosted", "multinomial", "one greedy tree", "random-tree bo
 
 
 def seconds_until(page: Page, selector: str, start: float) -> float:
+    """Wait for an element of the page, and return the seconds since `start`."""
     page.wait_for_selector(selector, state="attached", timeout=300_000)
     return time.perf_counter() - start
 

@@ -73,7 +73,7 @@ def ways(rows: pd.DataFrame, domain, epsilon: float):
 
 def main() -> None:
     """Measure everything, and write `RESULTS`."""
-    out = []
+    measured_rows = []
     for name in TABLES:
         data = load_dataset(name)
         labels = np.asarray(data.y).astype(str)
@@ -90,9 +90,9 @@ def main() -> None:
                         accuracy = np.mean(fitted.predict(data.X.iloc[test]).astype(str) == labels[test])
                         cell = {"table": name, "seed": seed, "epsilon": epsilon, "way": way, "forest": forest}
                         most = int(rows[UNIT].value_counts().max())
-                        out.append({**cell, "accuracy": accuracy, "rows": len(rows), "most": most})
+                        measured_rows.append({**cell, "accuracy": accuracy, "rows": len(rows), "most": most})
             print(name, seed, flush=True)
-    pd.DataFrame(out).to_csv(RESULTS, index=False)
+    pd.DataFrame(measured_rows).to_csv(RESULTS, index=False)
     print("\n".join(section()))
 
 

@@ -1,7 +1,7 @@
 """Phones that vote at once: `python bench/phones.py [--phones 60] [--rooms 1] [--steps 5] [--cut 0.2] [--busy]`.
 
 The program starts the listener for phones in a process, opens rooms, and leads them from step to step. Simulated phones
-do what the page for votes does: they ask for the state every 1.5 s, send each answer until the server confirms it, and
+act like the page for votes: they ask for the state every 1.5 s, send each answer until the server confirms it, and
 wait longer after each failure. A share of the connections is cut, half of them before the request is complete, and half
 after it, so that the server counts the vote but its answer gets lost. In each step, a third of the phones change their
 answer and a tenth of them load the page again. A sixth of the phones join after the first step.
@@ -54,19 +54,22 @@ class Phone:
 
     @property
     def token(self) -> str:
+        """The token of the browser, from its cookie."""
         return self.cookie.partition("=")[2].partition(".")[0]
 
 
 @dataclass
 class Counts:
-    polls: list[float] = field(default_factory=list)  # seconds
-    votes: list[float] = field(default_factory=list)
-    cut: int = 0
+    """Times and failures of the requests of all phones."""
+
+    polls: list[float] = field(default_factory=list)  # seconds of each request for the state
+    votes: list[float] = field(default_factory=list)  # seconds of each request with a vote
+    cut: int = 0  # connections that the phones cut
     failed: int = 0  # requests that failed although the phone did not cut them
 
 
 def serve(link: Connection, rooms_wanted: int, busy: bool) -> None:
-    """Run the listener, and do what the main process asks for."""
+    """Run the listener, and carry out the commands that arrive on `link`, until a command is None."""
     from ui.learn import lesson_charts
     from ui.learn.rooms import Rooms
     from ui.learn.steps import STEPS
@@ -85,11 +88,11 @@ def serve(link: Connection, rooms_wanted: int, busy: bool) -> None:
 
         threading.Thread(target=draw, daemon=True).start()
     link.send((listener.port, codes))
-    while (asked := link.recv()) is not None:
-        step, shown, tokens = asked
+    while (command := link.recv()) is not None:
+        step, is_shown, tokens = command
         votes = [rooms.vote_of(code, token, step) for code, token in tokens]
         for i, code in enumerate(codes):
-            rooms.go(code, f"teacher {i}", step, shown=shown)
+            rooms.go(code, f"teacher {i}", step, is_shown=is_shown)
         link.send([None if vote is None else vote.answer for vote in votes])
     for i, code in enumerate(codes):
         rooms.close(code, f"teacher {i}")
@@ -108,8 +111,8 @@ async def request(port: int, method: str, path: str, cookie: str, body: bytes, c
     try:
         head = f"{method} {path} HTTP/1.1\r\nHost: {HOST}:{port}\r\nCookie: {cookie}\r\n"
         head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n" if body else "\r\n"
-        whole = head.encode() + body
-        writer.write(whole[: len(whole) - 3] if cut == "before" else whole)
+        content = head.encode() + body
+        writer.write(content[: len(content) - 3] if cut == "before" else content)
         await writer.drain()
         if cut:
             if cut == "after":
@@ -127,14 +130,14 @@ async def request(port: int, method: str, path: str, cookie: str, body: bytes, c
 
 async def exchange(phone: Phone, port: int, cut: float, counts: Counts) -> None:
     """Send one request of the page."""
-    where = random.choice(("before", "after")) if random.random() < cut else ""
+    cut_at = random.choice(("before", "after")) if random.random() < cut else ""
     sent, start = phone.waiting, time.perf_counter()
     kind = "vote" if sent else "state"
     body = json.dumps(sent).encode() if sent else b""
-    counts.cut += bool(where)
+    counts.cut += bool(cut_at)
     method = "POST" if sent else "GET"
     head, received = await asyncio.wait_for(
-        request(port, method, f"/{phone.code}/{kind}", phone.cookie, body, where), TIME_LIMIT
+        request(port, method, f"/{phone.code}/{kind}", phone.cookie, body, cut_at), TIME_LIMIT
     )
     if not head.startswith(b"HTTP/1.1 200"):
         raise OSError(head[:40])
@@ -143,7 +146,7 @@ async def exchange(phone: Phone, port: int, cut: float, counts: Counts) -> None:
 
 
 def take(phone: Phone, state: dict[str, Any], sent: dict[str, int] | None) -> None:
-    """Do with a state of the room what `settle` of the page does, and plan answers to a new question."""
+    """Update the phone by a state of the room, as `settle` of the page does, and plan answers to a new question."""
     phone.number = state["number"]
     if waiting := phone.waiting:
         if (
@@ -211,8 +214,8 @@ async def lesson(settings: argparse.Namespace, port: int, codes: list[str], link
         for i, phone in enumerate(phones)
     ]
 
-    async def go(step: int, shown: bool, tokens: list[tuple[str, str]]) -> list[int | None]:
-        link.send((step, shown, tokens))
+    async def go(step: int, is_shown: bool, tokens: list[tuple[str, str]]) -> list[int | None]:
+        link.send((step, is_shown, tokens))
         return await asyncio.to_thread(link.recv)
 
     results = []

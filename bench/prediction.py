@@ -56,7 +56,9 @@ def main() -> None:
         return time.perf_counter() - start
 
     runs: dict[str, Callable[[], float]] = {name: lambda f=f: timed(f) for name, f in our_forests(X, y).items()}
-    runs |= {who: lambda who=who: peers.ask("predict", who=who, X=X) for who in PEERS}
+    runs |= {
+        contender: lambda contender=contender: peers.ask("predict", contender=contender, X=X) for contender in PEERS
+    }
     for run in runs.values():
         run()  # compiles kernels and fills caches
     results = Results()

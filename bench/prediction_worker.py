@@ -3,7 +3,7 @@
 The program reads pickled commands on stdin and answers on stdout:
 
     {"do": "fit", "X": ..., "y": ..., "n_trees": 100, "depth": 10}    -> mean number of leaves of a tree
-    {"do": "predict", "who": "LightGBM", "X": ...}                    -> seconds
+    {"do": "predict", "contender": "LightGBM", "X": ...}              -> seconds
 
 LightGBM trains one model, and all three programs predict with this model on one thread. X has type float32.
 """
@@ -42,9 +42,9 @@ class Worker:
         assert all(np.allclose(scores[0], other, atol=1e-4) for other in scores), "the programs have different models"
         return float(np.mean([tree["num_leaves"] for tree in model.booster_.dump_model()["tree_info"]]))
 
-    def predict(self, who, X):
+    def predict(self, contender, X):
         start = time.perf_counter()
-        self.predictors[who](X)
+        self.predictors[contender](X)
         return time.perf_counter() - start
 
 

@@ -20,18 +20,19 @@ PEER_PYTHON = {
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
-def make_peer(who: str) -> bool:
+def make_peer(contender: str) -> bool:
     """Create a peer's environment if it does not exist. Return False if that fails."""
-    if PEER_PYTHON[who].exists():
+    if PEER_PYTHON[contender].exists():
         return True
-    venv = PEER_PYTHON[who].parent.parent
+    venv = PEER_PYTHON[contender].parent.parent
     print(f"making bench/{venv.name} ...", flush=True)
     command = [HERE / "peers.sh", venv.name.removeprefix(".venv-")]
     return subprocess.run(command, env={**os.environ, "PYTHON": sys.executable}).returncode == 0
 
 
-def python_of(who: str) -> str:
-    return str(PEER_PYTHON.get(who, sys.executable))
+def python_of(contender: str) -> str:
+    """Return the path of the Python interpreter that runs a contender."""
+    return str(PEER_PYTHON.get(contender, sys.executable))
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -41,17 +42,17 @@ def environment(**more: str) -> dict[str, str]:
 
 def ask(python: str, code: str, **env: str) -> Any:
     """Run a short program, and return its output, read as JSON."""
-    done = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True, env=environment(**env))
-    return json.loads(done.stdout)
+    process = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True, env=environment(**env))
+    return json.loads(process.stdout)
 
 
 class Peer:
     """A process that runs a script in the environment of a peer, and answers its commands (`peer_worker.serve`)."""
 
-    def __init__(self, who: str, script: str) -> None:
-        if not make_peer(who):
-            raise RuntimeError(f"bench/peers.sh could not make the environment of {who}; its message is above")
-        command = [python_of(who), HERE / script]
+    def __init__(self, contender: str, script: str) -> None:
+        if not make_peer(contender):
+            raise RuntimeError(f"bench/peers.sh could not make the environment of {contender}; its message is above")
+        command = [python_of(contender), HERE / script]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
         assert self._process.stdin
         atexit.register(self._process.stdin.close)

@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from accuracy import FORESTS, ROOT, Table, keep, tables_of
+from accuracy import FORESTS, ROOT, Table, save, tables_of
 from sklearn.model_selection import StratifiedKFold
 
 import dpforest
@@ -56,10 +56,10 @@ PROTOCOLS = (
 def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> list[dict]:
     """Return a row of measures for every fold and ε. Each repetition has separate folds, trees and noise."""
     name, X, y, domain = table
-    whole = X.notna().all(axis=1).to_numpy()
-    X, y = X[whole], y[whole]
+    is_complete = X.notna().all(axis=1).to_numpy()
+    X, y = X[is_complete], y[is_complete]
     index = {str(c): i for i, c in enumerate(domain.classes)}
-    out = []
+    rows = []
     for fold, (train, test) in enumerate(StratifiedKFold(FOLDS, shuffle=True, random_state=repetition).split(X, y)):
         y_true = np.array([index[str(c)] for c in y[test]])
         for epsilon in protocol.epsilons:
@@ -73,7 +73,7 @@ def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> l
                 shares = model.predict_proba(X.iloc[test])
                 predicted = np.array([index[str(c)] for c in model.predict(X.iloc[test])])
             measures = from_shares(shares, y_true, predicted, step=1e-3)
-            out.append(
+            rows.append(
                 {
                     "protocol": protocol.name,
                     "table": name,
@@ -85,7 +85,7 @@ def measure(protocol: Protocol, table: Table, forest: str, repetition: int) -> l
                     **{m: measures[m] for m in METRICS},
                 }
             )
-    return out
+    return rows
 
 
 def main() -> None:
@@ -94,8 +94,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[p.name for p in PROTOCOLS], help="names of protocols")
     arguments = parser.parse_args()
     path = ROOT / "bench" / "protocols.csv.gz"
-    kept = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["protocol"])
-    rows = kept[~kept["protocol"].isin(arguments.only)].to_dict("records")
+    earlier = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["protocol"])
+    rows = earlier[~earlier["protocol"].isin(arguments.only)].to_dict("records")
     tables = {table[0]: table for table in tables_of(ROOT / "data")}
     for protocol in PROTOCOLS:
         if protocol.name not in arguments.only:
@@ -105,7 +105,7 @@ def main() -> None:
             for name in protocol.tables:
                 for forest in protocol.forests:
                     rows += measure(protocol, tables[name], forest, repetition)
-            keep(rows, path)
+            save(rows, path)
             print(f"{protocol.name}, {repetition}: {time.perf_counter() - start:.0f} s", flush=True)
 
 

@@ -1,6 +1,6 @@
 """The section of docs/ACCURACY.md that compares the choice of `dpforest.recommend` with always using the same forest.
 
-It is computed from the files that bench/accuracy_report.py reads.
+This module computes it from the files that bench/accuracy_report.py reads.
 """
 
 import pandas as pd
@@ -18,11 +18,11 @@ GREEDY, PURE, GAUSSIAN = "one greedy tree", "booster, δ = 0", "booster, δ = 1e
 def section(after: pd.DataFrame, booster: pd.DataFrame) -> list[str]:
     """Return the lines of the section."""
     certified = after[(after["mode"] == "certified") & ~after["wide"]]
-    every = pd.concat([certified, booster])
-    sizes = every.groupby("table")[["rows", "classes"]].first()
-    means = every.groupby(["table", "epsilon", "forest"])["accuracy"].mean().unstack("forest")
-    means["rule, δ = 0"] = [_chosen(row, *key, 0, sizes) for key, row in means.iterrows()]
-    means["rule, δ = 1e-6"] = [_chosen(row, *key, DELTA, sizes) for key, row in means.iterrows()]
+    all_rows = pd.concat([certified, booster])
+    sizes = all_rows.groupby("table")[["rows", "classes"]].first()
+    means = all_rows.groupby(["table", "epsilon", "forest"])["accuracy"].mean().unstack("forest")
+    means["rule, δ = 0"] = [_accuracy_of_rule(row, *key, 0, sizes) for key, row in means.iterrows()]
+    means["rule, δ = 1e-6"] = [_accuracy_of_rule(row, *key, DELTA, sizes) for key, row in means.iterrows()]
     lines = [
         "## The public rule that recommends a forest",
         "",
@@ -34,12 +34,12 @@ def section(after: pd.DataFrame, booster: pd.DataFrame) -> list[str]:
         "",
     ]
     is_development = means.index.get_level_values("table").isin(DEVELOPMENT)
-    for title, kept in (("Thirty other tables", ~is_development), ("Twelve development tables", is_development)):
-        lines += _table(title, means[kept])
+    for title, selected in (("Thirty other tables", ~is_development), ("Twelve development tables", is_development)):
+        lines += _table(title, means[selected])
     return lines
 
 
-def _chosen(row: pd.Series, table: str, epsilon: float, delta: float, sizes: pd.DataFrame) -> float:
+def _accuracy_of_rule(row: pd.Series, table: str, epsilon: float, delta: float, sizes: pd.DataFrame) -> float:
     n_rows, n_classes = (int(n) for n in sizes.loc[table])
     attribute = Feature("x", "numeric", 0, 1, source="documented", source_note="placeholder")
     domain = Domain((attribute,), tuple(range(n_classes)), "y", "documented", "placeholder")

@@ -46,7 +46,7 @@ def main() -> None:
         sys.exit("diffprivlib could not be installed")
     effort = QUICK if arguments.quick else FULL
     results, start, load = Results(), time.perf_counter(), os.getloadavg()[0]
-    out = arguments.out or HERE
+    output = arguments.out or HERE
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.only or ALL:
             print(name, flush=True)
@@ -55,24 +55,26 @@ def main() -> None:
             content = {**about, "load_before": load, **results.as_dict()}
             content["figures"] = [{**figure, "day": about["date"][:10]} for figure in content["figures"]]
             # Write after every suite, so that a stopped run loses only the suite that it was measuring.
-            _write(out, _merged(content, out) if arguments.only else content)
+            _write(output, _merged(content, output) if arguments.only else content)
 
 
-def _merged(content: dict, out: Path) -> dict:
+def _merged(content: dict, output: Path) -> dict:
     """Return the figures of the suites of this run, and the stored figures of all other suites."""
-    if not (out / "results.json").exists():
+    if not (output / "results.json").exists():
         return content
-    before = json.loads((out / "results.json").read_text())
+    before = json.loads((output / "results.json").read_text())
     measured = {figure["item"] for figure in content["figures"]}
-    kept = [{"day": before["date"][:10], **earlier} for earlier in before["figures"] if earlier["item"] not in measured]
-    figures = sorted([*kept, *content["figures"]], key=lambda figure: int(figure["item"].split()[0]))
-    old = {key: {**before[key], **content[key]} for key in ("samples", "medians")}
-    return {**content, **old, "figures": figures}
+    earlier_figures = [
+        {"day": before["date"][:10], **earlier} for earlier in before["figures"] if earlier["item"] not in measured
+    ]
+    figures = sorted([*earlier_figures, *content["figures"]], key=lambda figure: int(figure["item"].split()[0]))
+    all_samples = {key: {**before[key], **content[key]} for key in ("samples", "medians")}
+    return {**content, **all_samples, "figures": figures}
 
 
-def _write(out: Path, content: dict) -> None:
-    (out / "results.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    (out / "RESULTS.md").write_text(markdown(content))
+def _write(output: Path, content: dict) -> None:
+    (output / "results.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    (output / "RESULTS.md").write_text(markdown(content))
 
 
 def _arguments() -> argparse.Namespace:
@@ -98,9 +100,9 @@ def _about(quick: bool, effort: Effort) -> dict:
         "effort": vars(effort),
         "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.platform()},
         "versions": {
-            who: ask(python_of(who), versions)
-            for who in ("dpforest", *PEER_PYTHON)
-            if who not in PEER_PYTHON or PEER_PYTHON[who].exists()
+            contender: ask(python_of(contender), versions)
+            for contender in ("dpforest", *PEER_PYTHON)
+            if contender not in PEER_PYTHON or PEER_PYTHON[contender].exists()
         },
     }
 

@@ -16,10 +16,11 @@ from scale_rows import N_FEATURES, PART, Memory, Parts, resident, rows_of_part
 
 SIZES = (1_000_000, 10_000_000, 100_000_000)
 MOST_OF_DASK = 10_000_000
-TREES, DEPTH = 300, 8  # what the public rule chooses from a million rows on
+TREES, DEPTH = 300, 8  # values that the public rule chooses for a million rows or more
 
 
 def booster(n_threads: int):
+    """Return the unfitted booster with the domain of the rows."""
     from dpforest import Domain, Feature, RandomTreeBoosterClassifier
 
     note = {"source": "documented", "source_note": "uniform on [0, 1]"}
@@ -29,11 +30,13 @@ def booster(n_threads: int):
 
 
 def accuracy_of(model) -> float:
+    """Return the accuracy of a fitted booster on 200,000 new rows."""
     X, y = rows_of_part(10**6, 200_000)
     return float((model.predict(X) == y).mean())
 
 
 def in_parts(n_rows: int, n_threads: int) -> dict[str, float]:
+    """Fit the booster with `fit_chunks`. Return the seconds, the memory in MB, and the accuracy."""
     model, parts = booster(n_threads), Parts(n_rows)
     model.fit_chunks([rows_of_part(0, 10_000)])  # compiles the kernels
     with Memory() as memory:
@@ -46,6 +49,7 @@ def in_parts(n_rows: int, n_threads: int) -> dict[str, float]:
 
 
 def on_workers(n_rows: int, n_workers: int) -> dict[str, float]:
+    """Fit the booster on a local Dask cluster. Return the seconds, the largest memory of a worker, and the accuracy."""
     import dask.dataframe as dd
     import pandas as pd
     from dask import delayed
@@ -95,16 +99,24 @@ def main(largest: int) -> None:
         if n <= MOST_OF_DASK:
             for w in (1, 2):
                 fits[f"Dask, {w} worker{'s' * (w > 1)}"] = (sys.executable, __file__, "dask", str(n), str(w))
-        for who in ("XGBoost", "LightGBM"):
-            fits[f"{who}, 2 threads, no privacy"] = (peers, "scale_peers.py", who, str(n), str(TREES), str(DEPTH), "2")
+        for contender in ("XGBoost", "LightGBM"):
+            fits[f"{contender}, 2 threads, no privacy"] = (
+                peers,
+                "scale_peers.py",
+                contender,
+                str(n),
+                str(TREES),
+                str(DEPTH),
+                "2",
+            )
         for name, arguments in fits.items():
             figures = case(*arguments)
             if "error" in figures:
                 print(f"| {n:,} | {name} | ended with exit code {figures['error']} | | | |", flush=True)
                 continue
-            each = figures["seconds"] / n / TREES * 1e9
+            nanoseconds = figures["seconds"] / n / TREES * 1e9
             print(
-                f"| {n:,} | {name} | {figures['seconds']:.1f} | {each:.1f} | {figures['private']:,.0f} MB | "
+                f"| {n:,} | {name} | {figures['seconds']:.1f} | {nanoseconds:.1f} | {figures['private']:,.0f} MB | "
                 f"{figures['accuracy']:.4f} |",
                 flush=True,
             )

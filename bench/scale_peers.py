@@ -14,7 +14,7 @@ import numpy as np
 from scale_rows import N_FEATURES, PART, Memory, Parts, rows_of_part
 
 
-def main(who: str, n_rows: int, n_trees: int, depth: int, n_threads: int) -> dict[str, float]:
+def main(program: str, n_rows: int, n_trees: int, depth: int, n_threads: int) -> dict[str, float]:
     parts = Parts(n_rows)
     X, y = np.empty((n_rows, N_FEATURES), np.float32), np.empty(n_rows, np.float32)
     for i, (rows, labels) in enumerate(parts):
@@ -22,7 +22,7 @@ def main(who: str, n_rows: int, n_trees: int, depth: int, n_threads: int) -> dic
     held_out, truth = rows_of_part(10**6, 200_000, np.float32)
     with Memory() as memory:
         start = time.perf_counter()
-        if who == "XGBoost":
+        if program == "XGBoost":
             import xgboost
 
             options = {"max_depth": depth, "nthread": n_threads, "objective": "binary:logistic", "tree_method": "hist"}

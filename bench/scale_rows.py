@@ -21,7 +21,7 @@ def rows_of_part(part: int, n: int, dtype: type = np.float64) -> tuple[np.ndarra
 
 
 class Parts:
-    """All rows, part by part. `seconds` is the time that the numbers took to make, which is no time of a fit."""
+    """All rows, part by part. `seconds` is the time spent on making the rows, which is not part of a fit."""
 
     def __init__(self, n_rows: int) -> None:
         self.n_rows, self.seconds = n_rows, 0.0
@@ -29,9 +29,9 @@ class Parts:
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for part, first in enumerate(range(0, self.n_rows, PART)):
             start = time.perf_counter()
-            made = rows_of_part(part, min(PART, self.n_rows - first))
+            rows = rows_of_part(part, min(PART, self.n_rows - first))
             self.seconds += time.perf_counter() - start
-            yield made
+            yield rows
 
 
 class Memory:

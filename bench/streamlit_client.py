@@ -31,7 +31,7 @@ KEPT_RUNS = 2  # number of runs of the script after which the front end drops a 
 
 @dataclass
 class Run:
-    """What a tab knows about one run of the script. Times are in seconds of `time.monotonic`."""
+    """Times, values and errors of one run of the script. Times are in seconds of `time.monotonic`."""
 
     sent: float
     begun: float | None = None
@@ -64,13 +64,13 @@ class Tab:
         self._states: dict[str, WidgetState] = {}
         self._script = ""
         # For each large message, by hash: its kind, the control that it draws, and the run in which it arrived last.
-        self._kept: dict[str, tuple[str, str, int]] = {}
+        self._cached_messages: dict[str, tuple[str, str, int]] = {}
         self._drawn_controls: set[str] = set()  # ids of the controls of this run
         self._runs = 0
         self._session = ""
         self._uploader = ""  # id of the last drawn file field
         self._address_of_file: FileURLs | None = None
-        self._news = asyncio.Condition()
+        self._changed = asyncio.Condition()
 
     async def open(self) -> None:
         """Connect, and run the page for the first time."""
@@ -100,7 +100,7 @@ class Tab:
         state.query_string = urlencode(self.query)
         state.page_script_hash, state.page_name = self._script, "" if self._script else self.page
         state.widget_states.widgets.extend(self._state_to_send(widget) for widget in self._states.values())
-        state.cached_message_hashes.extend(self._kept)
+        state.cached_message_hashes.extend(self._cached_messages)
         state.context_info.url = f"{self.url}/{self.page}"
         state.context_info.timezone, state.context_info.locale = "UTC", "en-US"
         state.context_info.color_scheme = "light"
@@ -118,8 +118,8 @@ class Tab:
         widget, kind = self.widgets[label]
         state = WidgetState(id=widget.id)
         if kind == "slider" and not widget.options:
-            at = int(self._states[widget.id].double_array_value.data[0]) + steps
-            new = _reflected(at, int(widget.min), int(widget.max))
+            position = int(self._states[widget.id].double_array_value.data[0]) + steps
+            new = _reflected(position, int(widget.min), int(widget.max))
             state.double_array_value.data.append(new)
         else:
             state_before = self._states[widget.id]
@@ -143,11 +143,11 @@ class Tab:
         request.file_urls_request.request_id, request.file_urls_request.session_id = name, self._session
         request.file_urls_request.file_names.append(name)
         await self._socket.send(request.SerializeToString())
-        async with asyncio.timeout(60), self._news:
-            await self._news.wait_for(lambda: self._address_of_file is not None)
+        async with asyncio.timeout(60), self._changed:
+            await self._changed.wait_for(lambda: self._address_of_file is not None)
         address = self._address_of_file
         assert address is not None
-        await asyncio.to_thread(_put, self.url, address.upload_url, name, content)
+        await asyncio.to_thread(_send_file, self.url, address.upload_url, name, content)
         state = WidgetState(id=self._uploader)
         info = state.file_uploader_state_value.uploaded_file_info.add(
             name=name, size=len(content), file_id=address.file_id
@@ -156,12 +156,12 @@ class Tab:
         self._states[self._uploader] = state
         return await self.rerun()
 
-    async def until(self, what: str, seconds: float) -> bool:
-        """Wait until `what` ("begun", "first_chart" or "ended") of the run is known. Return False after a timeout."""
+    async def until(self, event: str, seconds: float) -> bool:
+        """Wait until `event` ("begun", "first_chart" or "ended") of the run is known. Return False after a timeout."""
         run = self.run
         try:
-            async with asyncio.timeout(seconds), self._news:
-                await self._news.wait_for(lambda: getattr(run, what) is not None or self.dropped)
+            async with asyncio.timeout(seconds), self._changed:
+                await self._changed.wait_for(lambda: getattr(run, event) is not None or self.dropped)
         except TimeoutError:
             return False
         return not self.dropped
@@ -170,17 +170,17 @@ class Tab:
         try:
             async for data in self._socket:
                 now, message = time.monotonic(), ForwardMsg.FromString(data)
-                async with self._news:
+                async with self._changed:
                     self._handle(message, now)
-                    self._news.notify_all()
+                    self._changed.notify_all()
         except websockets.ConnectionClosed:
             pass
         finally:
             asyncio.get_running_loop().call_soon(lambda: asyncio.ensure_future(self._wake()))
 
     async def _wake(self) -> None:
-        async with self._news:
-            self._news.notify_all()
+        async with self._changed:
+            self._changed.notify_all()
 
     def _handle(self, message: ForwardMsg, now: float) -> None:
         run, kind = self.run, message.WhichOneof("type")
@@ -194,25 +194,25 @@ class Tab:
         elif kind == "file_urls_response":
             self._address_of_file = message.file_urls_response.file_urls[0]
         elif kind == "ref_hash":
-            what, control, _ = self._kept[message.ref_hash]
-            self._kept[message.ref_hash] = what, control, self._runs
+            element_kind, control, _ = self._cached_messages[message.ref_hash]
+            self._cached_messages[message.ref_hash] = element_kind, control, self._runs
             self._drawn_controls.add(control)
-            self._record_chart(what, now)
+            self._record_chart(element_kind, now)
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             element = message.delta.new_element
-            what = element.WhichOneof("type") or ""
+            element_kind = element.WhichOneof("type") or ""
             if message.metadata.cacheable:
-                control = getattr(element, what).id if what in WIDGETS else ""
-                self._kept[message.hash] = what, control, self._runs
-            self._record_chart(what, now)
-            if what in WIDGETS:
-                self._record_control(getattr(element, what), what)
-            elif what == "file_uploader":
+                control = getattr(element, element_kind).id if element_kind in WIDGETS else ""
+                self._cached_messages[message.hash] = element_kind, control, self._runs
+            self._record_chart(element_kind, now)
+            if element_kind in WIDGETS:
+                self._record_control(getattr(element, element_kind), element_kind)
+            elif element_kind == "file_uploader":
                 self._uploader = element.file_uploader.id
                 self._drawn_controls.add(self._uploader)
-            elif what == "exception":
+            elif element_kind == "exception":
                 run.errors.append(f"{element.exception.type}: {element.exception.message}")
-            elif what == "markdown" and element.markdown.body.startswith("### ") and run.begun:
+            elif element_kind == "markdown" and element.markdown.body.startswith("### ") and run.begun:
                 run.values.append(element.markdown.body[4:])
         elif kind == "script_finished" and run.begun is not None:
             if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
@@ -220,10 +220,12 @@ class Tab:
                 self._forget_controls()
             elif message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
                 run.errors.append("the script does not compile")
-            self._kept = {hash: kept for hash, kept in self._kept.items() if kept[-1] > self._runs - KEPT_RUNS}
+            self._cached_messages = {
+                hash: entry for hash, entry in self._cached_messages.items() if entry[-1] > self._runs - KEPT_RUNS
+            }
 
-    def _record_chart(self, what: str, now: float) -> None:
-        if what == "plotly_chart" and self.run.begun is not None and self.run.first_chart is None:
+    def _record_chart(self, element_kind: str, now: float) -> None:
+        if element_kind == "plotly_chart" and self.run.begun is not None and self.run.first_chart is None:
             self.run.first_chart = now
 
     def _forget_controls(self) -> None:
@@ -253,7 +255,7 @@ class Tab:
         self._states[widget.id] = state
 
 
-def _put(url: str, path: str, name: str, content: bytes) -> None:
+def _send_file(url: str, path: str, name: str, content: bytes) -> None:
     """Send a file to the server as a browser does, with the token against forged requests."""
     with urllib.request.urlopen(f"{url}/_stcore/health") as health:
         cookie = str(health.headers["Set-Cookie"] or "")

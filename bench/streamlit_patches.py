@@ -113,20 +113,21 @@ async def reruns(url: str, server: psutil.Process, sessions: int, seconds: float
 
     before = sum(server.cpu_times()[:2])
     await asyncio.gather(*(play(tab, number) for number, tab in enumerate(tabs)))
-    spent = sum(server.cpu_times()[:2]) - before
+    cpu_seconds = sum(server.cpu_times()[:2]) - before
     for tab in tabs:
         await tab.close()
     return {
         "median seconds to the figures": float(np.median(waits)),
         "95th percentile": float(np.quantile(waits, 0.95)),
-        "processor seconds a move": spent / len(waits),
+        "processor seconds a move": cpu_seconds / len(waits),
     }
 
 
 def garbage(freeze: bool) -> dict[str, float]:
+    """Return the processor seconds of a garbage collection, with frozen objects if `freeze` is True."""
     code = GARBAGE.format(freeze=freeze)
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, check=True)
-    return {"processor seconds for a collection": float(done.stdout.split()[-1])}
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, check=True)
+    return {"processor seconds for a collection": float(process.stdout.split()[-1])}
 
 
 def chart(url: str) -> dict[str, float]:
@@ -145,13 +146,14 @@ def chart(url: str) -> dict[str, float]:
 
 
 def measure(arguments: argparse.Namespace, name: str, side: str) -> dict[str, float]:
-    off, what = OFF[name]
-    if what == "garbage":
+    """Return the measures of the app "with" or "without" a patch (`side`)."""
+    off, measure_name = OFF[name]
+    if measure_name == "garbage":
         return garbage(side == "with")
     with app(arguments.port, off if side == "without" else "") as (url, server):
-        if what == "answers":
+        if measure_name == "answers":
             return answers(url)
-        if what == "chart":
+        if measure_name == "chart":
             return chart(url)
         return asyncio.run(reruns(url, server, arguments.sessions, arguments.seconds))
 

@@ -49,13 +49,13 @@ def routing(results: Results, folder: Path, effort: Effort) -> None:
     }
     for run in work.values():
         run()
-    runs = {f"routing {what} n={n}": lambda run=run: timed(run) for what, run in work.items()}
+    runs = {f"routing {kind} n={n}": lambda run=run: timed(run) for kind, run in work.items()}
     interleave(results, runs, effort.rounds)
-    for what in work:
-        took = results.median(f"routing {what} n={n}")
+    for kind in work:
+        took = results.median(f"routing {kind} n={n}")
         rate = n * TREES * DEPTH / took / 1e6
         detail = f"{n:,} rows, {TREES} trees of depth {DEPTH}: {seconds(took)}"
-        results.figure("1 routing", f"routing, {what}", rate, "million steps/s", (AT_LEAST, 600), detail)
+        results.figure("1 routing", f"routing, {kind}", rate, "million steps/s", (AT_LEAST, 600), detail)
 
 
 def against_peers(results: Results, folder: Path, effort: Effort) -> None:
@@ -64,22 +64,27 @@ def against_peers(results: Results, folder: Path, effort: Effort) -> None:
         rounds = effort.rounds if n == effort.small else effort.slow_rounds
         with ExitStack() as stack:
             tables = write_table(folder, n)
-            processes = {who: stack.enter_context(Worker(python_of(who), *tables)) for who in (*PEERS, "labels")}
-            workers = {who: processes.get(who, processes["labels"]) for who in (*PEERS, *OURS)}
-            for who, worker in workers.items():
-                worker("warm", who=who)
+            processes = {
+                contender: stack.enter_context(Worker(python_of(contender), *tables))
+                for contender in (*PEERS, "labels")
+            }
+            workers = {contender: processes.get(contender, processes["labels"]) for contender in (*PEERS, *OURS)}
+            for contender, worker in workers.items():
+                worker("warm", contender=contender)
             for do in ("fit", "predict"):
-                names = {who: f"{do} {who} n={n}" for who in workers}
+                names = {contender: f"{do} {contender} n={n}" for contender in workers}
                 interleave(
-                    results, {name: asks(results, name, workers[who], do, who) for who, name in names.items()}, rounds
+                    results,
+                    {name: asks(results, name, workers[contender], do, contender) for contender, name in names.items()},
+                    rounds,
                 )
         _compare(results, n, with_extra_trees=n == effort.large)
 
 
 def _compare(results: Results, n: int, *, with_extra_trees: bool) -> None:
     def ratio(item: str, do: str, peer: str, us: str, least: float) -> None:
-        what = f"{do}, {us}, against {peer}, {n:,} rows"
-        results.ratio(item, what, f"{do} {peer} n={n}", f"{do} {us} n={n}", least)
+        title = f"{do}, {us}, against {peer}, {n:,} rows"
+        results.ratio(item, title, f"{do} {peer} n={n}", f"{do} {us} n={n}", least)
 
     ratio("2 rows shared out", "fit", "diffprivlib", "labels", 20)
     ratio("2 rows shared out", "fit", "diffprivlib", "labels demo", 20)
@@ -95,32 +100,36 @@ def threads(results: Results, folder: Path, effort: Effort) -> None:
     """Compare two threads with one, on the large table."""
     n = effort.large
     with Worker(python_of("labels"), *write_table(folder, n)) as worker:
-        for who in ("labels", "labels shared"):
+        for contender in ("labels", "labels shared"):
             for jobs in (1, 2):
-                worker("warm", who=who, n_jobs=jobs)
+                worker("warm", contender=contender, n_jobs=jobs)
             for do in ("fit", "predict"):
-                names = {jobs: f"{do} {who} n={n} n_jobs={jobs}" for jobs in (1, 2)}
-                runs = {name: asks(results, name, worker, do, who, n_jobs=jobs) for jobs, name in names.items()}
+                names = {jobs: f"{do} {contender} n={n} n_jobs={jobs}" for jobs in (1, 2)}
+                runs = {name: asks(results, name, worker, do, contender, n_jobs=jobs) for jobs, name in names.items()}
                 interleave(results, runs, effort.rounds)
-    for do, who, least in (("fit", "labels shared", 1.7), ("predict", "labels shared", 1.7), ("fit", "labels", None)):
-        one, two = (f"{do} {who} n={n} n_jobs={jobs}" for jobs in (1, 2))
+    for do, contender, least in (
+        ("fit", "labels shared", 1.7),
+        ("predict", "labels shared", 1.7),
+        ("fit", "labels", None),
+    ):
+        one, two = (f"{do} {contender} n={n} n_jobs={jobs}" for jobs in (1, 2))
         results.ratio(
-            "5 two threads", f"{do}, {who}, 2 threads against 1, {n:,} rows", one, two, least, one_thread=False
+            "5 two threads", f"{do}, {contender}, 2 threads against 1, {n:,} rows", one, two, least, one_thread=False
         )
 
 
 def memory(results: Results, folder: Path, effort: Effort) -> None:
     """Measure how much memory a fit and a prediction need, in a warm process that has already loaded the table."""
     n = effort.large
-    for who in ("labels", "labels shared", "counts", *PEERS):
-        with Worker(python_of(who), *write_table(folder, n)) as worker:
-            worker("warm", who=who)
+    for contender in ("labels", "labels shared", "counts", *PEERS):
+        with Worker(python_of(contender), *write_table(folder, n)) as worker:
+            worker("warm", contender=contender)
             for do in ("fit", "predict"):
-                extra = worker(do, who=who, memory=True)["extra_mb"]
-                results.add(f"extra MB {do} {who} n={n}", extra)
-                goal = (AT_MOST, 40) if who in OURS else None
-                what, detail = f"{do}, {who}, {n:,} rows", "at peak, above the loaded table"
-                results.figure("6 memory", what, extra, "MB", goal, detail)
+                extra = worker(do, contender=contender, memory=True)["extra_mb"]
+                results.add(f"extra MB {do} {contender} n={n}", extra)
+                goal = (AT_MOST, 40) if contender in OURS else None
+                title, detail = f"{do}, {contender}, {n:,} rows", "at peak, above the loaded table"
+                results.figure("6 memory", title, extra, "MB", goal, detail)
 
 
 def exact_noise(results: Results, folder: Path, effort: Effort) -> None:
@@ -141,8 +150,8 @@ def exact_noise(results: Results, folder: Path, effort: Effort) -> None:
         run()
     interleave(results, runs, effort.rounds)
     for name in runs:
-        what, detail = name.removeprefix("noise "), "100 trees, 4,096 leaves, 2 classes"
-        results.figure("7 exact noise", what, results.median(name), "s", (AT_MOST, 0.5), detail)
+        title, detail = name.removeprefix("noise "), "100 trees, 4,096 leaves, 2 classes"
+        results.figure("7 exact noise", title, results.median(name), "s", (AT_MOST, 0.5), detail)
 
 
 def _release(counts: np.ndarray, mechanism: str, partition: str, epsilon: Fraction) -> Callable[[], float]:
@@ -151,11 +160,11 @@ def _release(counts: np.ndarray, mechanism: str, partition: str, epsilon: Fracti
     from dpforest.privacy.randomness import SecretSource
 
     def run() -> float:
-        how = {"epsilon": epsilon, "n_trees": TREES, "partition": partition, "neighbors": "add-remove"}
-        how |= {"ledger": Ledger(epsilon, "add-remove"), "source": SecretSource()}
+        arguments = {"epsilon": epsilon, "n_trees": TREES, "partition": partition, "neighbors": "add-remove"}
+        arguments |= {"ledger": Ledger(epsilon, "add-remove"), "source": SecretSource()}
         if mechanism == "discrete-laplace":
-            return timed(lambda: release.release_counts(counts, **how))
-        return timed(lambda: release.release_labels(counts, mechanism=mechanism, **how))
+            return timed(lambda: release.release_counts(counts, **arguments))
+        return timed(lambda: release.release_labels(counts, mechanism=mechanism, **arguments))
 
     return run
 
@@ -165,7 +174,7 @@ def compile_time(results: Results, folder: Path, effort: Effort) -> None:
     starts(results, "8 compile time", "labels", write_table(folder, effort.small), effort)
 
 
-def starts(results: Results, item: str, who: str, tables: tuple[Path, Path], effort: Effort) -> None:
+def starts(results: Results, item: str, contender: str, tables: tuple[Path, Path], effort: Effort) -> None:
     """Measure import, first fit and first prediction in a new process, without and then with cached code."""
     program = f"""
 import json, sys, time
@@ -177,7 +186,7 @@ imported = time.perf_counter()
 X, y = np.load({str(tables[0])!r}), np.load({str(tables[1])!r})
 bounds = X.min(axis=0), X.max(axis=0)
 ready = time.perf_counter()
-model = CONTENDERS[{who!r}](bounds, 1).fit(X, y)
+model = CONTENDERS[{contender!r}](bounds, 1).fit(X, y)
 fitted = time.perf_counter()
 model.predict(X)
 print(json.dumps([imported - start, fitted - ready, time.perf_counter() - fitted]))
@@ -185,21 +194,24 @@ print(json.dumps([imported - start, fitted - ready, time.perf_counter() - fitted
     for _ in range(max(1, effort.slow_rounds // 2)):
         with tempfile.TemporaryDirectory() as cache:
             for state in ("cold", "warm"):
-                took = ask(python_of(who), program, NUMBA_CACHE_DIR=cache)
-                for what, value in zip(("import", "first fit", "first prediction"), took, strict=True):
-                    results.add(f"{state} {what}, {who}", value)
+                took = ask(python_of(contender), program, NUMBA_CACHE_DIR=cache)
+                for phase, value in zip(("import", "first fit", "first prediction"), took, strict=True):
+                    results.add(f"{state} {phase}, {contender}", value)
     for state in ("cold", "warm"):
-        steps = {what: results.median(f"{state} {what}, {who}") for what in ("import", "first fit", "first prediction")}
-        detail = ", ".join(f"{what} {seconds(value)}" for what, value in steps.items())
+        steps = {
+            phase: results.median(f"{state} {phase}, {contender}")
+            for phase in ("import", "first fit", "first prediction")
+        }
+        detail = ", ".join(f"{phase} {seconds(value)}" for phase, value in steps.items())
         total = sum(steps.values())
         results.figure(item, f"{state} start", total, "s", None, detail)
 
 
-def asks(results: Results, name: str, worker: Worker, do: str, who: str, n_jobs: int = 1) -> Callable[[], float]:
+def asks(results: Results, name: str, worker: Worker, do: str, contender: str, n_jobs: int = 1) -> Callable[[], float]:
     """Return a function that sends one request, records its processor time, and returns its wall time."""
 
     def run() -> float:
-        answer = worker(do, who=who, n_jobs=n_jobs)
+        answer = worker(do, contender=contender, n_jobs=n_jobs)
         results.add(f"{CPU}{name}", answer["cpu_seconds"])
         return answer["seconds"]
 
@@ -207,6 +219,7 @@ def asks(results: Results, name: str, worker: Worker, do: str, who: str, n_jobs:
 
 
 def timed(work: Callable[[], object]) -> float:
+    """Return the wall time of a function call, in seconds."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start

@@ -73,17 +73,22 @@ def whole_surface(results: Results, folder: Path, effort: Effort) -> None:
         "cells one by one": one_by_one,
     }
     interleave(results, work, effort.rounds)
-    each, cells = results.median("cells one by one") / SAMPLE, 12 * 10 * 4 * REPEATS
-    for name, what, n, most, least in (
+    seconds_of_cell, cells = results.median("cells one by one") / SAMPLE, 12 * 10 * 4 * REPEATS
+    for name, title, n, most, least in (
         ("surface", "one structure for all ε", cells, 15, 100),
         ("surface, scale asked for", "a structure for each ε", cells, 20, 0),
         ("grid of 1,500", "a small grid, one structure", 1_500, 15, 100),
     ):
         took = results.median(name)
-        detail = f"{n:,} cells in {seconds(took)}; one cell by itself {seconds(each)}"
-        results.figure("14 surfaces", f"on Adult, two processes: {what}", took, "s", (AT_MOST, most), detail)
+        detail = f"{n:,} cells in {seconds(took)}; one cell by itself {seconds(seconds_of_cell)}"
+        results.figure("14 surfaces", f"on Adult, two processes: {title}", took, "s", (AT_MOST, most), detail)
         results.figure(
-            "14 surfaces", f"against a loop of fits: {what}", each * n / took, "x", (AT_LEAST, least), detail
+            "14 surfaces",
+            f"against a loop of fits: {title}",
+            seconds_of_cell * n / took,
+            "x",
+            (AT_LEAST, least),
+            detail,
         )
 
 

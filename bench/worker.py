@@ -3,9 +3,9 @@
 This program runs in our environment and in the environments of other packages. So it needs only numpy, scikit-learn and
 the measured package.
 
-{"do": "load", "X": "X.npy", "y": "y.npy"}          -> {"loaded": true}
-{"do": "fit", "who": "labels", "n_jobs": 1}          -> {"seconds": 0.07, "cpu_seconds": 0.07}
-{"do": "predict", "who": "labels", "memory": true}   -> {"seconds": 0.64, "cpu_seconds": 0.64, "extra_mb": 31.5}
+{"do": "load", "X": "X.npy", "y": "y.npy"}                 -> {"loaded": true}
+{"do": "fit", "contender": "labels", "n_jobs": 1}          -> {"seconds": 0.07, "cpu_seconds": 0.07}
+{"do": "predict", "contender": "labels", "memory": true}   -> {"seconds": 0.64, "cpu_seconds": 0.64, "extra_mb": 31.5}
 """
 
 import ctypes
@@ -28,20 +28,20 @@ class Worker:
         self.bounds = self.X.min(axis=0), self.X.max(axis=0)
         return {"loaded": True}
 
-    def warm(self, who, n_jobs=1):
+    def warm(self, contender, n_jobs=1):
         """Fit a few rows, to compile the kernels and to do all other work of a first call."""
-        model = CONTENDERS[who](self.bounds, n_jobs).fit(self.X[:2000], self.y[:2000])
+        model = CONTENDERS[contender](self.bounds, n_jobs).fit(self.X[:2000], self.y[:2000])
         model.predict(self.X[:2000])
         return {"warm": True}
 
-    def fit(self, who, n_jobs=1, memory=False):
-        model = CONTENDERS[who](self.bounds, n_jobs)
+    def fit(self, contender, n_jobs=1, memory=False):
+        model = CONTENDERS[contender](self.bounds, n_jobs)
         answer = measured(lambda: model.fit(self.X, self.y), memory)
-        self.fitted[who, n_jobs] = model
+        self.fitted[contender, n_jobs] = model
         return answer
 
-    def predict(self, who, n_jobs=1, memory=False):
-        model = self.fitted[who, n_jobs]
+    def predict(self, contender, n_jobs=1, memory=False):
+        model = self.fitted[contender, n_jobs]
         answer = measured(lambda: model.predict(self.X), memory)
         answer["accuracy"] = float(np.mean(model.predict(self.X[:20_000]) == self.y[:20_000]))
         return answer

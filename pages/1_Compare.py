@@ -10,7 +10,7 @@ from ui import state
 from ui.compare import chart_and_table, comparison_controls
 from ui.compare.below import RULES_TAB, Below
 from ui.compare.code import grid_as_code
-from ui.compare.comparison_controls import measured
+from ui.compare.comparison_controls import result_of
 from ui.compare.insight import insight
 from ui.jobs import baselines, time_budget
 from ui.jobs.job import n_of_all, run
@@ -53,7 +53,7 @@ except (DomainError, ValueError) as problem:
 
 most_delta = max(line.line.settings.delta for line in lines)
 recommended.line(table, as_it_comes("random-tree booster", "certified", epsilon, view.neighbors, delta=most_delta))
-measure = partial(measured, view, table)
+measure = partial(result_of, view, table)
 with top, st.container(key="compared_words"):
     headline = st.empty()
 if view.published:

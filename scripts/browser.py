@@ -27,9 +27,9 @@ def serve(url: str | None = None) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    quiet = ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
+    options = ["--server.address", "127.0.0.1", "--server.headless", "true", "--server.fileWatcherType", "none"]
     process = subprocess.Popen(
-        [*command, *quiet],
+        [*command, *options],
         cwd=ROOT,
         env={**os.environ, "DPFOREST_DATA_DIR": "off"},
         stdout=subprocess.DEVNULL,

@@ -50,7 +50,7 @@ def sure(epsilon: float, prior: float = 0.5, rows: int = 1) -> str:
     return percent_up(float(DistinguishingGame(Guarantee(epsilon), MEMBERSHIP, rows).posterior(prior)[1]))
 
 
-def rebuilt(trees: int, epsilon: float | None = None) -> str:
+def mean_rebuilt(trees: int, epsilon: float | None = None) -> str:
     """Return how many of thirty students an attacker reconstructs, as the mean over made-up school classes."""
     return f"{classroom.numbers_right(trees, epsilon).mean():.1f}"
 
@@ -66,12 +66,12 @@ def without_small_leaves(trees: int, least: int = 5) -> str:
     All other leaves publish exact counts.
     """
     members = classroom.members(trees)
-    kept = members[members.sum(axis=1) >= least]
+    large_leaves = members[members.sum(axis=1) >= least]
     right = []
-    for which in range(classroom.CLASSES):
-        failed = classroom.secrets(which)
-        counts = np.column_stack([kept @ (1 - failed), kept @ failed]).astype(np.int64)
-        right.append(classroom.marks_of(classroom.rebuilt(kept, counts), failed).sum())
+    for seed in range(classroom.CLASSES):
+        failed = classroom.secrets(seed)
+        counts = np.column_stack([large_leaves @ (1 - failed), large_leaves @ failed]).astype(np.int64)
+        right.append(classroom.marks_of(classroom.reconstruct(large_leaves, counts), failed).sum())
     return f"{np.mean(right):.1f}"
 
 
@@ -90,38 +90,38 @@ def loss(law: Law, most: int = 12) -> float:
 def rules() -> dict[str, float]:
     """Return the privacy losses of the eight rules of the third exercise."""
 
-    def drawn(mechanism: str, rate: float = 1.0) -> Law:
+    def mechanism_law(mechanism: str, rate: float = 1.0) -> Law:
         return lambda counts: log_pmf(mechanism, counts, rate)
 
-    def silent(least: int) -> Law:
+    def law_with_least_size(least: int) -> Law:
         def law(counts: np.ndarray) -> np.ndarray:
             is_silent = counts.sum(axis=1) < least
-            labels = np.where(is_silent[:, None], -np.inf, drawn("permute-and-flip")(counts))
+            labels = np.where(is_silent[:, None], -np.inf, mechanism_law("permute-and-flip")(counts))
             return np.column_stack([labels, np.where(is_silent, 0.0, -np.inf)])
 
         return law
 
-    def twice(rate: float) -> Law:
+    def law_of_two_releases(rate: float) -> Law:
         def law(counts: np.ndarray) -> np.ndarray:
-            p = drawn("permute-and-flip", rate)(counts)
+            p = mechanism_law("permute-and-flip", rate)(counts)
             return (p[:, :, None] + p[:, None, :]).reshape(len(p), -1)
 
         return law
 
-    def majority(counts: np.ndarray) -> np.ndarray:
+    def majority_law(counts: np.ndarray) -> np.ndarray:
         top = counts == counts.max(axis=1, keepdims=True)
         with np.errstate(divide="ignore"):
             return np.log(top / top.sum(axis=1, keepdims=True))
 
     laws = {
-        "A": majority,
-        "B": silent(1),
-        "C": silent(5),
-        "D": twice(1.0),
-        "E": twice(0.5),
-        "F": drawn("permute-and-flip"),
-        "G": drawn("global-01"),
-        "H": drawn("smooth-sensitivity"),
+        "A": majority_law,
+        "B": law_with_least_size(1),
+        "C": law_with_least_size(5),
+        "D": law_of_two_releases(1.0),
+        "E": law_of_two_releases(0.5),
+        "F": mechanism_law("permute-and-flip"),
+        "G": mechanism_law("global-01"),
+        "H": mechanism_law("smooth-sensitivity"),
     }
     return {letter: loss(law) for letter, law in laws.items()}
 
@@ -139,7 +139,7 @@ def values() -> dict[str, Any]:
     return {
         "lie": lie,
         "sure": sure,
-        "rebuilt": rebuilt,
+        "rebuilt": mean_rebuilt,
         "limit": limit,
         "without_small_leaves": without_small_leaves,
         "percent": percent,

@@ -24,7 +24,7 @@ page, and a test compares it with the code.
 | file | what the reader says | what the cards start with |
 | --- | --- | --- |
 """
-_SHOWN = 5  # largest number of columns that a row of the table names
+_MOST_NAMED = 5  # largest number of columns that a row of the table names
 
 
 def outcome(file: UglyFile) -> tuple[str, str]:
@@ -35,10 +35,10 @@ def outcome(file: UglyFile) -> tuple[str, str]:
         return f"refused: {problem}", ""
     sentences = [*table.notes[1:], *(column.reason for column in table.columns)]
     note = next((sentence for sentence in sentences if file.says and re.search(file.says, sentence)), "read, no note")
-    return note, proposed(table)
+    return note, proposed_kinds(table)
 
 
-def proposed(table: CsvTable) -> str:
+def proposed_kinds(table: CsvTable) -> str:
     """Return the kinds that the app proposes for the columns, or the message that it shows instead."""
     label = suggest_label(table)
     if label is None:
@@ -50,9 +50,9 @@ def proposed(table: CsvTable) -> str:
     names = [column.name for column in table.columns if column.name != label]
     kinds = {name: _kind(propose(table, name), features_of(domain, name)) for name in names}
     assert {name for card in cards(names, domain) for name in card.columns} == set(names)
-    shown = [f"{name}: {kind}" for name, kind in kinds.items() if name != "age"][:_SHOWN]
-    more = len(kinds) - ("age" in kinds) - len(shown)
-    return "; ".join(shown) + (f"; and {more:,} more" if more else "")
+    named = [f"{name}: {kind}" for name, kind in kinds.items() if name != "age"][:_MOST_NAMED]
+    n_more = len(kinds) - ("age" in kinds) - len(named)
+    return "; ".join(named) + (f"; and {n_more:,} more" if n_more else "")
 
 
 def _kind(proposal: ColumnProposal, features: list[Feature]) -> str:
@@ -60,7 +60,7 @@ def _kind(proposal: ColumnProposal, features: list[Feature]) -> str:
     return f"{kind} (dates)" if kind == LEFT_OUT and proposal.kind == DATE else kind
 
 
-def written() -> str:
+def page_text() -> str:
     """Return the page as markdown."""
     return HEAD + "".join(f"| {' | '.join(map(_cell, (name, *outcome(file))))} |\n" for name, file in FILES.items())
 
@@ -71,4 +71,4 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    (ROOT / "docs" / "CSV.md").write_text(written(), encoding="utf-8")
+    (ROOT / "docs" / "CSV.md").write_text(page_text(), encoding="utf-8")

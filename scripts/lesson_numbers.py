@@ -81,13 +81,13 @@ def mean(cells: pd.DataFrame, column: str, **where: float) -> float:
 def votes(trees: list[int] = TREES) -> dict:
     """Measure step 3: the vote of more and more trees, each of which gets fewer rows."""
     cells = surface([labels()], table("nursery"), epsilons=[1.0], trees=trees, repeats=20, plan_for="split")
-    at = {
+    measures = {
         "accuracy": [mean(cells, "accuracy", epsilon=1.0, trees=t) for t in trees],
         "without_noise": [mean(cells, "accuracy", epsilon=np.inf, trees=t) for t in trees],
         "lies": [mean(cells, "flips", epsilon=1.0, trees=t) for t in trees],
         "empty": [mean(cells, "empty", epsilon=1.0, trees=t) for t in trees],
     }
-    return {"trees": trees, **at}
+    return {"trees": trees, **measures}
 
 
 def plan(partition: str, epsilons: list[float]) -> dict:
@@ -138,16 +138,16 @@ def ballots(trees: list[int] = TREES) -> dict:
     A vote is the digit of a class. Its kind is "r" for the true label of the row's leaf, "l" for a lie, and "e" for a
     label from an empty leaf.
     """
-    cast, kinds, truth = {}, {}, -1
+    votes_cast, kinds, truth = {}, {}, -1
     for n in trees:
         view, split = release_of({"n_estimators": n})
         leaves = leaves_of_rows(view.trees, view.domain, split.X_test[[BALLOT_ROW]])[:, 0]
         evidence, label = view.noise.evidence[leaves], view.labels[leaves]
         is_lie = evidence[np.arange(n), label] < evidence.max(axis=1)
         kinds[str(n)] = "".join(np.where(view.n_rows[leaves] == 0, "e", np.where(is_lie, "l", "r")).tolist())
-        cast[str(n)] = "".join(str(each) for each in label.tolist())
+        votes_cast[str(n)] = "".join(str(each) for each in label.tolist())
         truth = int(split.y_test[BALLOT_ROW])
-    return {"row": BALLOT_ROW, "truth": truth, "votes": cast, "kinds": kinds}
+    return {"row": BALLOT_ROW, "truth": truth, "votes": votes_cast, "kinds": kinds}
 
 
 def one_tree(deepest: int = 6) -> dict:
@@ -163,13 +163,13 @@ def one_tree(deepest: int = 6) -> dict:
         below = np.where(nodes.trees.level == depth, nodes.trees.parent, -1)
         order = np.concatenate([np.flatnonzero(below == parent) for parent in order.tolist()])
         counts = nodes.counts[order]
-        used = np.flatnonzero(counts.sum(axis=1))
-        top, lies = counts[used].max(axis=1), {}
+        filled_leaves = np.flatnonzero(counts.sum(axis=1))
+        top, lies = counts[filled_leaves].max(axis=1), {}
         for epsilon in EPSILONS:
-            label = simulate_labels(counts[used], "permute-and-flip", epsilon, depth)
-            is_lie = counts[used, label] < top
+            label = simulate_labels(counts[filled_leaves], "permute-and-flip", epsilon, depth)
+            is_lie = counts[filled_leaves, label] < top
             lies[f"{epsilon:g}"] = "".join(str(int(lie)) for lie in is_lie)
-        filled = " ".join(f"{leaf}:{counts[leaf].sum()}" for leaf in used.tolist())
+        filled = " ".join(f"{leaf}:{counts[leaf].sum()}" for leaf in filled_leaves.tolist())
         levels.append({"depth": depth, "leaves": len(order), "filled": filled, "lies": lies})
     return {"rows": int(nodes.counts[0].sum()), "levels": levels}
 
@@ -210,7 +210,7 @@ def by_education(epsilons: list[float] = ALL_EPSILONS) -> dict:
     }
 
 
-def rebuilt(trees: int, epsilon: float | None) -> dict:
+def reconstruction(trees: int, epsilon: float | None) -> dict:
     """Measure steps 0 and 7: reconstruction of thirty students, in many made-up school classes.
 
     Return the mean number of reconstructed students, and the share of school classes that are reconstructed completely.
@@ -227,7 +227,7 @@ def other_seeds(trees: int, seeds: int = 60) -> float:
     failed = [classroom.secrets(seed) for seed in range(seeds)]
     right = [
         classroom.marks_of(
-            classroom.rebuilt(classroom.members(trees, s), classroom.published(f, trees, None, 0, s)), f
+            classroom.reconstruct(classroom.members(trees, s), classroom.published_counts(f, trees, None, 0, s)), f
         ).sum()
         for s, f in enumerate(failed)
     ]
@@ -236,8 +236,8 @@ def other_seeds(trees: int, seeds: int = 60) -> float:
 
 def in_explore() -> dict:
     """Measure the trees of Explore, at the settings to which the lesson links. Each test has two branches."""
-    two = labels(categorical="ordered")
-    cells = surface([two], table("nursery"), epsilons=[1.0], trees=[31], repeats=20, plan_for="split")
+    binary = labels(categorical="ordered")
+    cells = surface([binary], table("nursery"), epsilons=[1.0], trees=[31], repeats=20, plan_for="split")
     deep = depths([2, 6], [0.1], "ordered")["accuracy"]["0.1"]
     return {"31 trees": mean(cells, "accuracy", epsilon=1.0), "depth 2": deep[0], "depth 6": deep[1]}
 
@@ -246,9 +246,9 @@ def main() -> None:
     numbers = {
         "class": {
             "trees": CLASS_TREES,
-            "exact": [rebuilt(t, None) for t in CLASS_TREES],
+            "exact": [reconstruction(t, None) for t in CLASS_TREES],
             "epsilon": CLASS_EPSILONS,
-            "noisy": [rebuilt(10, e) for e in CLASS_EPSILONS],
+            "noisy": [reconstruction(10, e) for e in CLASS_EPSILONS],
             "other_seeds": {"10": other_seeds(10), "20": other_seeds(20)},
         },
         "votes": votes(),

@@ -17,7 +17,7 @@ MILLISECONDS = 1600
 
 
 def frames(page: Page, address: str) -> list[Image.Image]:
-    """Return the first screen at four ε, and then some other pages."""
+    """Return pictures of the first screen at each of `EPSILONS`, and of the pages in `LINKS`."""
     return [_frame(page, address + link) for link in (*(f"/?eps={eps}" for eps in EPSILONS), *LINKS)]
 
 
@@ -26,8 +26,8 @@ def _frame(page: Page, url: str) -> Image.Image:
     page.wait_for_selector(".js-plotly-plot:visible", timeout=120_000)
     idle(page)
     page.wait_for_timeout(800)
-    taken = Image.open(BytesIO(page.screenshot())).convert("RGB")
-    return taken.resize((WIDTH, WIDTH * SIZE["height"] // SIZE["width"]), Image.Resampling.LANCZOS)
+    screenshot = Image.open(BytesIO(page.screenshot())).convert("RGB")
+    return screenshot.resize((WIDTH, WIDTH * SIZE["height"] // SIZE["width"]), Image.Resampling.LANCZOS)
 
 
 def write(images: list[Image.Image], path: Path) -> None:
@@ -36,8 +36,8 @@ def write(images: list[Image.Image], path: Path) -> None:
     for i, image in enumerate(images):
         stacked.paste(image, (0, i * image.height))
     palette = stacked.quantize(200, method=Image.Quantize.MAXCOVERAGE)
-    drawn = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
-    drawn[0].save(path, save_all=True, append_images=drawn[1:], duration=MILLISECONDS, loop=0, optimize=True)
+    reduced = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    reduced[0].save(path, save_all=True, append_images=reduced[1:], duration=MILLISECONDS, loop=0, optimize=True)
     print(f"{path}: {path.stat().st_size // 1000} kB")
 
 

@@ -62,7 +62,7 @@ PAGES = {
 }
 
 
-def picture(browser: Browser, url: str, path: Path, *, size: dict, dark: bool = False, whole: bool = True) -> None:
+def picture(browser: Browser, url: str, path: Path, *, size: dict, dark: bool = False, whole_page: bool = True) -> None:
     """Take a picture of one page after its script has ended."""
     page = browser.new_page(viewport=size, color_scheme="dark" if dark else "light")
     page.goto(url)
@@ -70,7 +70,7 @@ def picture(browser: Browser, url: str, path: Path, *, size: dict, dark: bool = 
     if "Releases" not in url and "upload" not in url:
         page.wait_for_selector(".js-plotly-plot, .instrument .dot", state="attached", timeout=120_000)
     idle(page)
-    if whole:
+    if whole_page:
         height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
         page.set_viewport_size({**size, "height": min(int(height) + 20, 6000)})
         page.wait_for_timeout(1500)
@@ -99,7 +99,7 @@ if __name__ == "__main__":
         if arguments.all:
             everything(browser, address, arguments.all, arguments.only)
         else:
-            picture(browser, address + README, ROOT / "docs" / "explore.png", size=WIDE, whole=False)
+            picture(browser, address + README, ROOT / "docs" / "explore.png", size=WIDE, whole_page=False)
             for number, link in enumerate(TAKE_HOME, 1):
                 path = ROOT / "docs" / "class" / f"take_home_{number}.png"
-                picture(browser, address + link, path, size=SHEET, whole=False)
+                picture(browser, address + link, path, size=SHEET, whole_page=False)

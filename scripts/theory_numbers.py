@@ -37,8 +37,8 @@ def made_up(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return rows of a made-up table. The best possible classifier is right on about 90 % of them."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, 6))
-    true = ((X[:, 0] + X[:, 1] > 1) ^ (X[:, 2] > 0.7)).astype(int)
-    return X, np.where(rng.random(n) < 0.1, 1 - true, true)
+    label = ((X[:, 0] + X[:, 1] > 1) ^ (X[:, 2] > 0.7)).astype(int)
+    return X, np.where(rng.random(n) < 0.1, 1 - label, label)
 
 
 def consistency(temperature: float, n: int) -> float:

@@ -15,6 +15,7 @@ from dpforest.privacy.rationals import written_fraction
 
 
 def to_json(db: sqlite3.Connection, row: sqlite3.Row) -> dict[str, Any]:
+    """Return a row of the table "bookings" as values that JSON can hold, with the notes of the booking."""
     booking = from_row(db, row)
     return {**dict(row), "record": booking.record, "notes": [list(note) for note in booking.notes]}
 
@@ -29,16 +30,17 @@ def read_copy(content: Any) -> tuple[list[tuple[str, str | None, int | None, str
         populations = []
         for entry in content["populations"]:
             check_name(entry["name"], "A population")
-            of_entry = limits(entry["cap"], entry["rows_per_person"])
-            populations.append((entry["name"], *of_entry, str(entry["created"])))
+            entry_limits = limits(entry["cap"], entry["rows_per_person"])
+            populations.append((entry["name"], *entry_limits, str(entry["created"])))
         names = {entry[0] for entry in populations}
-        bookings = [_booking_in(entry, names) for entry in content["bookings"]]
+        bookings = [_read_booking(entry, names) for entry in content["bookings"]]
     except (KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError):  # BookError is a ValueError
         raise BookError("This copy of a book is damaged; export it again.") from None
     return populations, bookings
 
 
-def _booking_in(entry: dict[str, Any], populations: set[str]) -> Booking:
+def _read_booking(entry: dict[str, Any], populations: set[str]) -> Booking:
+    """Return the booking of an entry of a copy. Raise ValueError if the entry is not valid."""
     texts = (entry["id"], entry["population"], entry["time"], entry["title"])
     is_valid = (
         all(isinstance(text, str) and text for text in texts)
@@ -66,16 +68,16 @@ def merge(db: sqlite3.Connection, booking: Booking) -> bool:
     if row is None:
         insert(db, booking)
         return True
-    here = from_row(db, row)
-    same = (here.population, here.cost, here.delta) == (booking.population, booking.cost, booking.delta)
-    if not same or (here.sha256 and booking.sha256 and here.sha256 != booking.sha256):
+    existing = from_row(db, row)
+    is_same = (existing.population, existing.cost, existing.delta) == (booking.population, booking.cost, booking.delta)
+    if not is_same or (existing.sha256 and booking.sha256 and existing.sha256 != booking.sha256):
         raise BookError(
             f"The booking {booking.id} (“{booking.title}”) differs from the one in this book. Nothing was imported. "
             "One of the two files was changed by hand."
         )
-    if here.sha256 is None and booking.sha256 is not None:
+    if existing.sha256 is None and booking.sha256 is not None:
         record = None if booking.record is None else json.dumps(booking.record)
         db.execute("UPDATE bookings SET sha256 = ?, record = ? WHERE id = ?", (booking.sha256, record, booking.id))
-    new_notes = [note for note in booking.notes if note not in here.notes]
+    new_notes = [note for note in booking.notes if note not in existing.notes]
     db.executemany("INSERT INTO notes VALUES (?, ?, ?)", [(booking.id, *note) for note in new_notes])
     return False

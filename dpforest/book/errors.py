@@ -2,11 +2,14 @@
 
 
 class BookError(ValueError):
-    """Raised if a book cannot be read or written, or refuses a release. If booking a fit fails, no noise was drawn."""
+    """Raised if a book cannot be read or written, or refuses a release.
+
+    A fit that raises this error has drawn no noise.
+    """
 
 
 class SpentError(ValueError):
-    """Raised if a release is booked but not complete. Its ε is spent, and the message says what is left."""
+    """Raised if a release is booked but not complete. The ε of the release is spent. The message states the reason."""
 
 
 class StaleProjectError(BookError):

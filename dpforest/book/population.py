@@ -119,10 +119,10 @@ class Population:
         BookError
             If the releases protect different units of privacy and their losses have no known sum.
         """
-        costs = self._of_one_unit([*(booking.cost for booking in self.bookings), *planned])
-        at = max([delta, *(booking.delta for booking in self.bookings)])
-        epsilon, neighbors = added_up(costs, at)
-        return Total(epsilon, at, neighbors, costs[0].unit if costs else None)
+        costs = self._in_one_unit([*(booking.cost for booking in self.bookings), *planned])
+        largest_delta = max([delta, *(booking.delta for booking in self.bookings)])
+        epsilon, neighbors = added_up(costs, largest_delta)
+        return Total(epsilon, largest_delta, neighbors, costs[0].unit if costs else None)
 
     def check(self, cost: Cost, delta: float) -> Total:
         """Return the total loss after one more release.
@@ -134,12 +134,12 @@ class Population:
             before = self.total().epsilon
             raise BookError(
                 f"After this release, the people of “{self.name}” would have a loss of ε = "
-                f"{shown(after.epsilon)}. Your cap is {shown(self.cap)}, and {shown(before)} is spent. Choose a "
-                "smaller ε, or release nothing more about these people."
+                f"{epsilon_text(after.epsilon)}. Your cap is {epsilon_text(self.cap)}, and {epsilon_text(before)} is "
+                "spent. Choose a smaller ε, or release nothing more about these people."
             )
         return after
 
-    def _of_one_unit(self, costs: Sequence[Cost]) -> list[Cost]:
+    def _in_one_unit(self, costs: Sequence[Cost]) -> list[Cost]:
         """Convert all costs to one unit of privacy: a person if any release protects persons, otherwise a row."""
         units = list(dict.fromkeys(cost.unit for cost in costs))
         persons = [unit for unit in units if unit is not None]
@@ -163,17 +163,20 @@ class Population:
         return [for_person(cost, persons[0], self.rows_per_person) for cost in costs]
 
 
-def check_name(name: Any, what: str) -> None:
-    """Raise BookError unless a name is a printable text of 1 to `MOST_CHARACTERS` characters in one line."""
+def check_name(name: Any, subject: str) -> None:
+    """Raise BookError unless a name is a printable text of 1 to `MOST_CHARACTERS` characters in one line.
+
+    `subject` is the thing that has the name, such as "A project", for the message.
+    """
     if not isinstance(name, str) or not name.strip() or len(name) > MOST_CHARACTERS or not name.isprintable():
-        raise BookError(f"{what} has a name of 1 to {MOST_CHARACTERS} characters in one line.")
+        raise BookError(f"{subject} has a name of 1 to {MOST_CHARACTERS} characters in one line.")
 
 
 def check_cost(cost: Cost, delta: float) -> None:
     """Raise BookError unless the loss is above 0, the neighbor relation is known, and δ fits the kind of the loss."""
     loss = as_loss(cost.loss)
-    is_possible = delta == 0 if loss.kind == PURE else 0 < delta < 1
-    if loss.amount <= 0 or cost.neighbors not in NEIGHBORS or not is_possible:
+    delta_fits = delta == 0 if loss.kind == PURE else 0 < delta < 1
+    if loss.amount <= 0 or cost.neighbors not in NEIGHBORS or not delta_fits:
         raise BookError(
             f"A release has a loss above 0, neighbors {' or '.join(NEIGHBORS)}, and δ = 0 for a pure loss or δ between "
             f"0 and 1 for a Gaussian loss; this one has {cost} and δ = {delta!r}."
@@ -194,10 +197,10 @@ def exact_cap(cap: Any) -> Fraction | None:
     return exact
 
 
-def shown(epsilon: Fraction) -> str:
+def epsilon_text(epsilon: Fraction) -> str:
     """Return an ε as text, rounded up to four significant digits.
 
-    >>> shown(Fraction(1, 3)), shown(Fraction(3, 2))
+    >>> epsilon_text(Fraction(1, 3)), epsilon_text(Fraction(3, 2))
     ('0.3334', '1.5')
     """
     return text_up(epsilon, 4)

@@ -118,7 +118,8 @@ class ReleaseRecord:
     dpforest_version : str
         Version of the library that made the release.
     version : {1, 2}
-        Version of the format. A record of version 1 stays one when it is read and written again, so its hash stays.
+        Version of the format. A record of version 1 keeps this version when it is read and written again, so
+        that its hash does not change.
 
     Raises
     ------
@@ -157,7 +158,9 @@ class ReleaseRecord:
         check_fields(self._values(), self.version)
 
     def _values(self) -> dict[str, Any]:
-        values = {field.name: _written(getattr(self, field.name)) for field in fields(self) if field.name != "version"}
+        values = {
+            field.name: _to_json_value(getattr(self, field.name)) for field in fields(self) if field.name != "version"
+        }
         if self.version == 1:
             values["sources"] = [{name: source[name] for name in SOURCE} for source in values["sources"]]
         return values
@@ -186,7 +189,7 @@ class ReleaseRecord:
             check_fields(values, version)
         except RecordError as problem:
             raise RecordError(f"This release record cannot be read. {problem} {_DAMAGED}") from None
-        return cls(**_read(values), version=version)
+        return cls(**_from_json_values(values), version=version)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ReleaseRecord:
@@ -215,26 +218,26 @@ class ReleaseRecord:
         return cls.from_dict(content)
 
 
-def _written(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """Convert a field to a JSON value."""
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, SchemaSource | PopulationLoss):
-        return {name: _written(each) for name, each in value._asdict().items()}
+        return {name: _to_json_value(each) for name, each in value._asdict().items()}
     if isinstance(value, tuple):
-        return [_written(each) for each in value]
+        return [_to_json_value(each) for each in value]
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _read(values: Mapping[str, Any]) -> dict[str, Any]:
+def _from_json_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Convert JSON values, which were checked before, to fields."""
     fractions = {name: written_fraction(values[name]) for name in ("epsilon", "mu_squared", "cap")}
-    sums = {name: _sum_in(values[name]) for name in ("sum_before", "sum_after")}
+    sums = {name: _read_sum(values[name]) for name in ("sum_before", "sum_after")}
     sources = tuple(SchemaSource(**source) for source in values["sources"])
     return {**values, **fractions, **sums, "sources": sources, "delta": float(values["delta"])}
 
 
-def _sum_in(values: Mapping[str, Any]) -> PopulationLoss:
+def _read_sum(values: Mapping[str, Any]) -> PopulationLoss:
     fractions = {name: Fraction(values[name]) for name in ("epsilon", "pure_epsilon", "mu_squared")}
     return PopulationLoss(**{**values, **fractions, "delta": float(values["delta"])})
 

@@ -46,12 +46,12 @@ def check_words(*, title: str, purpose: str, owner: str, approver: str, delta_re
 
 def check_fields(content: Mapping[str, Any], version: int) -> None:
     """Raise RecordError unless the JSON values of a record, without format and version, are complete and valid."""
-    of_source = SOURCE if version == 1 else SOURCE | VALUE
+    source_rules = SOURCE if version == 1 else SOURCE | VALUE
     _check_object("The record", content, FIELDS)
     for name in ("sum_before", "sum_after"):
         _check_object(f"“{name}”", content[name], SUM)
     for source in content["sources"]:
-        _check_object("“sources”", source, of_source)
+        _check_object("“sources”", source, source_rules)
     if (content["unit"] == "person") != (content["unit_column"] is not None):
         raise RecordError("“unit_column” must name a column if “unit” is “person”, and be null if “unit” is “row”.")
     if (content["delta"] == 0) != (content["mu_squared"] is None):
@@ -65,24 +65,26 @@ def _check_sums(content: Mapping[str, Any]) -> None:
     amounts = {"pure_epsilon": content["epsilon"] if content["mu_squared"] is None else 0}
     amounts["mu_squared"] = content["mu_squared"] or 0
     for name, amount in amounts.items():
-        before, after = (Fraction(content[when][name]) for when in ("sum_before", "sum_after"))
+        before, after = (Fraction(content[sum_name][name]) for sum_name in ("sum_before", "sum_after"))
         if after < max(before, Fraction(amount)):
             raise RecordError(f"“{name}” of “sum_after” is smaller than that of “sum_before”, or than the loss itself.")
-    for when in ("sum_before", "sum_after"):
-        total, pure, mu_squared = (Fraction(content[when][name]) for name in ("epsilon", "pure_epsilon", "mu_squared"))
+    for sum_name in ("sum_before", "sum_after"):
+        total, pure, mu_squared = (
+            Fraction(content[sum_name][name]) for name in ("epsilon", "pure_epsilon", "mu_squared")
+        )
         if total < pure or (mu_squared and total == pure):
-            raise RecordError(f"“epsilon” of “{when}” is smaller than the sum of its losses.")
+            raise RecordError(f"“epsilon” of “{sum_name}” is smaller than the sum of its losses.")
 
 
-def _check_object(what: str, content: Any, rules: Mapping[str, _Rule]) -> None:
+def _check_object(subject: str, content: Any, rules: Mapping[str, _Rule]) -> None:
     if not isinstance(content, dict):
-        raise RecordError(f"{what} must be an object with the fields {', '.join(rules)}, not {_shown(content)}.")
+        raise RecordError(f"{subject} must be an object with the fields {', '.join(rules)}, not {_shortened(content)}.")
     for name in rules:
         if name not in content:
-            raise RecordError(f"{what} has no field “{name}”.")
+            raise RecordError(f"{subject} has no field “{name}”.")
     for name in content:
         if name not in rules:
-            raise RecordError(f"{what} must not have a field {_shown(name)}.")
+            raise RecordError(f"{subject} must not have a field {_shortened(name)}.")
     for name, rule in rules.items():
         _check_value(name, content[name], rule)
 
@@ -90,7 +92,7 @@ def _check_object(what: str, content: Any, rules: Mapping[str, _Rule]) -> None:
 def _check_value(name: str, value: Any, rule: _Rule) -> None:
     is_valid, words = rule
     if not is_valid(value):
-        raise RecordError(f"“{name}” must be {words}, not {_shown(value)}.")
+        raise RecordError(f"“{name}” must be {words}, not {_shortened(value)}.")
 
 
 def _check_reason(reason: str, delta: float) -> None:
@@ -100,7 +102,7 @@ def _check_reason(reason: str, delta: float) -> None:
         raise RecordError("There is a reason for δ, but δ is 0. Leave the reason empty.")
 
 
-def _shown(value: Any) -> str:
+def _shortened(value: Any) -> str:
     """Return a value as short text for an error message."""
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
@@ -129,7 +131,7 @@ def _or_null(rule: _Rule) -> _Rule:
     return lambda value: value is None or rule[0](value), f"{rule[1]}, or null"
 
 
-def _is_whole(value: Any) -> bool:
+def _is_positive_integer(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
@@ -217,7 +219,7 @@ FIELDS: Final[Mapping[str, _Rule]] = {
     "population": _LINE,
     "unit": _one_of(*UNITS),
     "unit_column": _or_null(_NAME),
-    "rows_per_person": _or_null((_is_whole, "a whole number from 1")),
+    "rows_per_person": _or_null((_is_positive_integer, "a whole number from 1")),
     "epsilon": _ABOVE_ZERO,
     "delta": _DELTA,
     "mu_squared": _or_null(_ABOVE_ZERO),

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from dpforest.models.base import ForestClassifier
 
 _NOT_SETTINGS: Final = ("domain", "n_jobs", "random_state")  # a record states the sources of the domain
-_OF_VALUES: Final = " A guess between two values of"  # start of the second sentence of `loss_sentence`
-_ROUNDED: Final = 10**12  # denominator of a sum that has too many digits for a file
+_VALUE_SENTENCE: Final = " A guess between two values of"  # start of the second sentence of `loss_sentence`
+_DENOMINATOR: Final = 10**12  # denominator of a sum that has too many digits for a file
 
 
 def record_of(
@@ -82,19 +82,20 @@ def record_of(
         forest, or if a text is not valid.
     """
     certificate, ledger = estimator.certificate_, estimator.ledger_
-    place = next((i for i, each in enumerate(population.bookings) if each.id == booking), None)
-    if place is None:
+    index = next((i for i, each in enumerate(population.bookings) if each.id == booking), None)
+    if index is None:
         raise RecordError(f"The population “{population.name}” has no booking {booking}. Read it again from the book.")
-    booked = population.bookings[place]
+    entry = population.bookings[index]
     cost = ledger.budget and Cost(ledger.budget, ledger.neighbors, ledger.unit)
-    if not certificate.certified or (cost, certificate.delta) != (booked.cost, booked.delta):
+    if not certificate.certified or (cost, certificate.delta) != (entry.cost, entry.delta):
         raise RecordError(f"The booking {booking} is not the one of this forest. Use the booking of its fit.")
     texts = dict(title=title, purpose=purpose, owner=owner, approver=approver, delta_reason=delta_reason)
     return _record(
         estimator,
         estimator.domain_,
-        (certificate, ledger),
-        replace(population, bookings=population.bookings[: place + 1]),
+        certificate,
+        ledger,
+        replace(population, bookings=population.bookings[: index + 1]),
         hashlib.sha256(file).hexdigest(),
         chosen_by_looking=chosen_by_looking,
         **texts,
@@ -128,39 +129,39 @@ def check_record(
     cost = Cost(ledger.budget, ledger.neighbors, ledger.unit)
     planned = Booking("planned", population.name, now(), type(estimator).__name__, cost, certificate.delta)
     after = replace(population, bookings=(*population.bookings, planned))
-    promise = certificate, ledger
-    _record(estimator, domain, promise, after, "0" * 64, chosen_by_looking=chosen_by_looking, **texts)
+    _record(estimator, domain, certificate, ledger, after, "0" * 64, chosen_by_looking=chosen_by_looking, **texts)
 
 
 def _record(
     estimator: ForestClassifier,
     domain: Domain,
-    promise: tuple[Certificate, Ledger],
+    certificate: Certificate,
+    ledger: Ledger,
     population: Population,
     sha256: str,
     **texts: Any,
 ) -> ReleaseRecord:
     """Return the record of the last booking of `population`, a release with this certificate and ledger."""
-    (certificate, ledger), booked = promise, population.bookings[-1]
+    entry = population.bookings[-1]
     epsilon, mu_squared = _short(Fraction(certificate.epsilon or 0)), _mu_squared(ledger)
     return ReleaseRecord(
         **texts,
         population=population.name,
-        unit=unit_noun(booked.cost.unit),
-        unit_column=booked.cost.unit,
+        unit=unit_noun(entry.cost.unit),
+        unit_column=entry.cost.unit,
         rows_per_person=population.rows_per_person,
         epsilon=epsilon,
-        delta=float(booked.delta),
+        delta=float(entry.delta),
         mu_squared=mu_squared,
-        neighbors=booked.cost.neighbors,
+        neighbors=entry.cost.neighbors,
         loss=loss_sentence(guarantee_of(certificate)),
         settings=settings_of(estimator),
         sources=sources_of(domain),
         sum_before=_sum_of(replace(population, bookings=population.bookings[:-1])),
         sum_after=_sum_of(population),
         cap=population.cap,
-        booking=booked.id,
-        time=booked.time,
+        booking=entry.id,
+        time=entry.time,
         sha256=sha256,
         dpforest_version=dpforest.__version__,
     )
@@ -184,8 +185,8 @@ def verify(file: bytes, record: ReleaseRecord) -> list[str]:
     Returns
     -------
     list of str
-        A sentence for each contradiction between the file and the record, or else within the record; empty if there is
-        none.
+        A sentence for each contradiction between the file and the record. If these two agree, a sentence for each
+        contradiction within the record; empty if there is none.
     """
     problems, sha256 = [], hashlib.sha256(file).hexdigest()
     if sha256 != record.sha256:
@@ -212,8 +213,8 @@ def _contradictions(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
         "estimator": (forest.about.get("estimator"), record.settings["estimator"]),
     }
     problems = [
-        f"The certificate in the file states {_stated(name, in_file)}, but the record states {_stated(name, stated)}. "
-        "Do not rely on this record."
+        f"The certificate in the file states {_stated_value(name, in_file)}, but the record states "
+        f"{_stated_value(name, stated)}. Do not rely on this record."
         for name, (in_file, stated) in facts.items()
         if in_file != stated
     ]
@@ -237,14 +238,14 @@ def _contradictions(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
 
 
 def _other_settings(forest: ReleasedForest, record: ReleaseRecord) -> list[str]:
-    """Return a sentence for each setting of a record that is not the one of the trees in a file."""
+    """Return a sentence for each setting of a record that contradicts the trees in a file: depth, number of trees."""
     trees, settings = forest.trees, record.settings
     n_scores = 1 if forest.domain.n_classes == 2 else forest.domain.n_classes  # some forests have a tree for each class
-    in_file = {"max_depth": (trees.depth,), "n_estimators": (trees.n_trees, Fraction(trees.n_trees, n_scores))}
+    possible_values = {"max_depth": (trees.depth,), "n_estimators": (trees.n_trees, Fraction(trees.n_trees, n_scores))}
     return [
         f"The settings of the record state {name} = {settings[name]}, but the trees in the file have "
         f"{name} = {possible[0]}. Do not rely on this record."
-        for name, possible in in_file.items()
+        for name, possible in possible_values.items()
         if settings.get(name) not in (None, "auto")
         if type(settings[name]) is not int or settings[name] not in possible
     ]
@@ -258,9 +259,9 @@ def _loss_sentences(forest: ReleasedForest) -> set[str]:
     """
     certificate = forest.certificate
     epsilon, mu_squared = _short(Fraction(certificate.epsilon or 0)), _mu_squared(forest.ledger)
-    of_epsilon = Guarantee(epsilon, certificate.delta, certificate.neighbors, mu_squared, unit=certificate.unit)
-    sentences = {loss_sentence(guarantee_of(certificate)), loss_sentence(of_epsilon)}
-    return sentences | {sentence.partition(_OF_VALUES)[0] for sentence in sentences}
+    from_epsilon = Guarantee(epsilon, certificate.delta, certificate.neighbors, mu_squared, unit=certificate.unit)
+    sentences = {loss_sentence(guarantee_of(certificate)), loss_sentence(from_epsilon)}
+    return sentences | {sentence.partition(_VALUE_SENTENCE)[0] for sentence in sentences}
 
 
 def _inner_contradictions(record: ReleaseRecord) -> list[str]:
@@ -293,7 +294,7 @@ def _mu_squared(ledger: Ledger) -> Fraction | None:
     return None if ledger.budget is None or ledger.kind != GAUSSIAN else ledger.budget.amount
 
 
-def _stated(name: str, value: object) -> str:
+def _stated_value(name: str, value: object) -> str:
     return f"no {name}" if value is None else f"{name} = {value}"
 
 
@@ -321,15 +322,15 @@ values of a person is right with a probability of at most 81.7 %.'
     guess = f"whether a {noun} is in the data" if MEMBERSHIP in questions else f"which of two values a {noun} has"
     sentence = (
         "An attacker who knows everything else about the data, and holds both answers equally likely, guesses from "
-        f"this release {guess}: the guess is right with a probability of {_at_most(guarantee, questions[0])}."
+        f"this release {guess}: the guess is right with a probability of {_bound_text(guarantee, questions[0])}."
     )
     if MEMBERSHIP in questions:
-        of_value = _at_most(guarantee, VALUE)
-        sentence += f"{_OF_VALUES} a {noun} is right with a probability of {of_value}."
+        value_bound = _bound_text(guarantee, VALUE)
+        sentence += f"{_VALUE_SENTENCE} a {noun} is right with a probability of {value_bound}."
     return sentence
 
 
-def _at_most(guarantee: Guarantee, question: str) -> str:
+def _bound_text(guarantee: Guarantee, question: str) -> str:
     share = percent_up(DistinguishingGame(guarantee, question).success())
     return share if share.startswith("practically") else f"at most {share}"
 
@@ -349,15 +350,15 @@ def sources_of(domain: Domain) -> tuple[SchemaSource, ...]:
     """Return the parts of a public schema with their sources, in the order of its columns."""
     parts = []
     for feature in domain.features:
-        of_type = SchemaSource(feature.name, "type", feature.type_source, feature.type_note, type_in_words(feature))
+        type_part = SchemaSource(feature.name, "type", feature.type_source, feature.type_note, type_in_words(feature))
         rule = f"missing cells: {missing_in_words(feature)}"
-        of_missing = SchemaSource(feature.name, "missing cells", feature.missing_source, feature.missing_note, rule)
-        together = [part.value for part in (of_type, of_missing) if not part.source]
-        values = "; ".join([values_in_words(feature), *together])
+        missing_part = SchemaSource(feature.name, "missing cells", feature.missing_source, feature.missing_note, rule)
+        parts_without_source = [part.value for part in (type_part, missing_part) if not part.source]
+        values = "; ".join([values_in_words(feature), *parts_without_source])
         parts += [
             SchemaSource(feature.name, "domain", feature.source, feature.source_note, values),
-            of_type,
-            of_missing,
+            type_part,
+            missing_part,
         ]
     classes = domain.classes_source, domain.classes_note, classes_in_words(domain)
     parts.append(SchemaSource(domain.label, "classes", *classes))
@@ -384,4 +385,4 @@ def _short(amount: Fraction) -> Fraction:
     """Round a loss up if it has too many digits for a file; otherwise return it unchanged."""
     if max(len(str(amount.numerator)), len(str(amount.denominator))) <= MOST_DIGITS:
         return amount
-    return Fraction(-(-amount.numerator * _ROUNDED // amount.denominator), _ROUNDED)
+    return Fraction(-(-amount.numerator * _DENOMINATOR // amount.denominator), _DENOMINATOR)

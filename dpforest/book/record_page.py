@@ -15,7 +15,7 @@ from dpforest.privacy.rationals import text_up
 from dpforest.tables.units import MOST_ROWS
 
 _CONTROLS: Final = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
-_MARKS: Final = r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff"  # invisible, or of direction
+_MARKS: Final = r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff"  # invisible
 _UNSEEN: Final = re.compile(f"[{_CONTROLS}{_MARKS}]")
 _POWER: Final = re.compile(r"^1e-0*(\d+)$")
 _STYLE: Final = """
@@ -68,7 +68,9 @@ _Rows = Iterable[tuple[str, object]]
 
 
 def _section(heading: str, rows: _Rows) -> str:
-    lines = "".join(f'<tr><th scope="row">{_html(name)}</th><td dir="auto">{_html(v)}</td></tr>\n' for name, v in rows)
+    lines = "".join(
+        f'<tr><th scope="row">{_html(name)}</th><td dir="auto">{_html(value)}</td></tr>\n' for name, value in rows
+    )
     return f"<h2>{_html(heading)}</h2>\n<table>\n{lines}</table>\n"
 
 
@@ -106,15 +108,15 @@ def _rows_text(record: ReleaseRecord) -> str:
 
 
 def _making(record: ReleaseRecord) -> _Rows:
-    looked = "yes; ε does not cover what this choice reveals" if record.chosen_by_looking else "no"
-    yield "Settings chosen by looking at this table", looked
+    answer = "yes; ε does not cover what this choice reveals" if record.chosen_by_looking else "no"
+    yield "Settings chosen by looking at this table", answer
     for name, value in record.settings.items():
         if value is not None:  # None: the parameter has no effect, or the estimator chooses the value
             yield name, _setting_text(value)
 
 
 def _schema(record: ReleaseRecord) -> _Rows:
-    """Yield each part of the schema in words; a note for a record of version 1, which does not state them."""
+    """Yield each part of the schema in words. For a record of version 1, which lacks these words, yield a note."""
     if record.version == 1:
         yield "Ranges and lists", "only in the forest file; records of version 1 do not state them"
     for source in record.sources:
@@ -128,8 +130,8 @@ def _sources(record: ReleaseRecord) -> _Rows:
     for source in record.sources:
         columns.setdefault((source.part, source.source, source.note), []).append(source.column)
     for (part, origin, note), names in columns.items():
-        of = ", ".join(name for name in names if name)
-        yield f"{part[:1].upper()}{part[1:]}, {origin}", f"{of}: {note}" if of else note
+        column_names = ", ".join(name for name in names if name)
+        yield f"{part[:1].upper()}{part[1:]}, {origin}", f"{column_names}: {note}" if column_names else note
 
 
 def _file(record: ReleaseRecord) -> _Rows:
@@ -165,9 +167,9 @@ def _footnote() -> str:
 def _sum_text(total: PopulationLoss) -> str:
     if not total.epsilon:
         return "nothing"
-    at = f" at δ = {_delta_text(total.delta)}" if total.delta else ""
+    at_delta = f" at δ = {_delta_text(total.delta)}" if total.delta else ""
     kinds = f"pure losses: ε = {text_up(total.pure_epsilon)}; Gaussian losses: μ² = {text_up(total.mu_squared)}"
-    return f"ε = {text_up(total.epsilon)}{at}, for {unit_words(total.unit_column)} ({total.neighbors})\n{kinds}"
+    return f"ε = {text_up(total.epsilon)}{at_delta}, for {unit_words(total.unit_column)} ({total.neighbors})\n{kinds}"
 
 
 def _setting_text(value: object) -> str:

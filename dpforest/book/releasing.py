@@ -45,7 +45,7 @@ class RecordWords:
 
 @dataclass(frozen=True, eq=False)
 class MadeRelease:
-    """A release.
+    """A release that was made: its forest, its file and its record.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def make_release(
     words: RecordWords | None = None,
     write: Callable[[bytes], object] | None = None,
 ) -> MadeRelease:
-    """Draw exact noise once, for a forest on all rows.
+    """Fit a forest on all rows, with exact noise that is drawn once. Return it with its file and its record.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def make_release(
     y : array of shape (n_rows,)
         Labels.
     caution : str
-        Sentence that the file states beside its certificate, for example because the settings were chosen while
+        Sentence that the file states next to its certificate, for example because the settings were chosen while
         looking at the rows.
     booked : (Book, str), optional
         Book, and name of the population. The release is booked before the noise is drawn.
@@ -93,6 +93,11 @@ def make_release(
         Texts of the record. Without them, or without a booking, there is no record.
     write : callable, optional
         Writes the file of the forest. The book gets the hash of the file only after this function has returned.
+
+    Returns
+    -------
+    MadeRelease
+        The forest, the file and the record. The file is empty if it does not give the same forest.
 
     Raises
     ------
@@ -104,8 +109,8 @@ def make_release(
     """
     account = PopulationAccount(*booked) if booked else None
     if booked and words:
-        population, looked = booked[0].population(booked[1]), bool(caution)
-        check_record(estimator, len(X), population, title=title, chosen_by_looking=looked, **asdict(words))
+        population, by_looking = booked[0].population(booked[1]), bool(caution)
+        check_record(estimator, len(X), population, title=title, chosen_by_looking=by_looking, **asdict(words))
     try:
         forest = estimator.fit(X, y, account=account).released_
         if caution:
@@ -124,9 +129,9 @@ def make_release(
     if booked and account and words:
         book, name = booked
         with suppress(BookError, RecordError):  # the booking stays; only the record or the hash of the file is missing
-            population, looked = book.population(name), bool(caution)
+            population, by_looking = book.population(name), bool(caution)
             record = record_of(
-                estimator, file, population, account.booking, title=title, chosen_by_looking=looked, **asdict(words)
+                estimator, file, population, account.booking, title=title, chosen_by_looking=by_looking, **asdict(words)
             )
             account.mark_written(file, record.to_dict())
     return MadeRelease(forest, file, record)
@@ -135,8 +140,8 @@ def make_release(
 def spent_words(estimator: ForestClassifier, population: str) -> str:
     """Return a sentence that states the booked loss of a fit with this estimator."""
     delta = float(getattr(estimator, "delta", 0))
-    at = f" at δ = {text_up(delta)}" if delta else ""
-    return f"ε = {text_up(estimator.epsilon)}{at} is spent: it is booked on “{population}”."
+    at_delta = f" at δ = {text_up(delta)}" if delta else ""
+    return f"ε = {text_up(estimator.epsilon)}{at_delta} is spent: it is booked on “{population}”."
 
 
 def reason_of(problem: BaseException) -> str:

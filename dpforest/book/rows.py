@@ -18,6 +18,7 @@ MOST_ROWS: Final = 1_000_000_000
 
 
 def population_of(db: sqlite3.Connection, name: str) -> Population:
+    """Read a population with its bookings. Raise BookError if there is no population with this name."""
     row = db.execute("SELECT * FROM populations WHERE name = ?", (name,)).fetchone()
     if row is None:
         names = [each["name"] for each in db.execute("SELECT name FROM populations ORDER BY name")]
@@ -28,6 +29,7 @@ def population_of(db: sqlite3.Connection, name: str) -> Population:
 
 
 def booking_of(db: sqlite3.Connection, identifier: str) -> Booking:
+    """Read a booking. Raise BookError if there is no booking with this identifier."""
     row = db.execute("SELECT * FROM bookings WHERE id = ?", (identifier,)).fetchone()
     if row is None:
         raise BookError(f"There is no booking {identifier}. It may have been deleted with its population.")
@@ -35,6 +37,7 @@ def booking_of(db: sqlite3.Connection, identifier: str) -> Booking:
 
 
 def from_row(db: sqlite3.Connection, row: sqlite3.Row) -> Booking:
+    """Return the booking of a row of the table "bookings", with its notes. Raise BookError if a cell is not valid."""
     notes = db.execute("SELECT time, text FROM notes WHERE booking = ? ORDER BY rowid", (row["id"],)).fetchall()
     try:
         cost = Cost(PrivacyLoss(row["kind"], Fraction(row["amount"])), row["neighbors"], row["unit"])
@@ -51,6 +54,7 @@ def from_row(db: sqlite3.Connection, row: sqlite3.Row) -> Booking:
 
 
 def insert(db: sqlite3.Connection, booking: Booking) -> None:
+    """Write a new booking and its notes into the database."""
     loss = as_loss(booking.cost.loss)
     record = None if booking.record is None else json.dumps(booking.record)
     db.execute(
@@ -76,9 +80,11 @@ def limits(cap: Any, rows_per_person: Any) -> tuple[str | None, int | None]:
 
 
 def listed(names: Iterable[str]) -> str:
-    shown = [f"“{name}”" for name in names]
-    return ", ".join(shown[:10]) if shown else "none: the book is empty"
+    """Return the first ten names, quoted, as a list for a message."""
+    quoted = [f"“{name}”" for name in names]
+    return ", ".join(quoted[:10]) if quoted else "none: the book is empty"
 
 
 def now() -> str:
+    """Return the time in UTC, in whole seconds, as in "2026-11-27T14:30:00+00:00"."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -63,16 +63,16 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._explained():
+        with self._book_errors():
             if not path.exists():
                 _make(path)
-            with closing(self._connected()) as db:
+            with closing(self._connect()) as db:
                 self._check(db)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection whose queries all see the same state of the file."""
-        with self._explained(), closing(self._connected()) as db:
+        with self._book_errors(), closing(self._connect()) as db:
             db.execute("BEGIN")
             yield db
             db.execute("COMMIT")
@@ -80,12 +80,12 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection while no other process can write. If the caller raises an error, no change is kept."""
-        with self._explained(), closing(self._connected()) as db:
+        with self._book_errors(), closing(self._connect()) as db:
             db.execute("BEGIN IMMEDIATE")
             yield db  # an error closes the connection, which undoes the changes
             db.execute("COMMIT")
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode=rw"  # with mode=rw, SQLite does not create a missing file
         db = sqlite3.connect(uri, timeout=_WAIT, isolation_level=None, uri=True)
         db.row_factory = sqlite3.Row
@@ -94,8 +94,8 @@ class Store:
         return db
 
     def _check(self, db: sqlite3.Connection) -> None:
-        if self.path.stat().st_size == 0:  # `_make` gives this name only to complete files, so it is damaged
-            raise BookError(self._damaged)
+        if self.path.stat().st_size == 0:  # `_make` gives this name only to complete files, so an empty file is damaged
+            raise BookError(self._damage_message)
         (application,), (version,) = (
             db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
         )
@@ -106,22 +106,22 @@ class Store:
                 f"{self.path} was made by a newer version of dpforest. Use that version, or choose another folder."
             )
         if [row[0] for row in db.execute("PRAGMA quick_check")] != ["ok"]:
-            raise BookError(self._damaged)
+            raise BookError(self._damage_message)
 
     @property
-    def _damaged(self) -> str:
+    def _damage_message(self) -> str:
         return (
             f"{self.path} cannot be used as a book, so the privacy loss of earlier releases is unknown. Restore a "
             "backup of the file. Do not start a new book for the same people."
         )
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _book_errors(self) -> Iterator[None]:
         """Replace any error of SQLite or the file system by a `BookError` whose message says what to do."""
         try:
             yield
         except sqlite3.Error as error:
-            raise BookError(self._reason(error)) from None
+            raise BookError(self._message(error)) from None
         except OSError as error:
             why = error.strerror or type(error).__name__
             raise BookError(
@@ -129,7 +129,7 @@ class Store:
                 "another folder."
             ) from None
 
-    def _reason(self, error: sqlite3.Error) -> str:
+    def _message(self, error: sqlite3.Error) -> str:
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF  # the lowest byte is the general kind of error
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return f"Another program is writing to {self.path}. Nothing was booked; try again."
@@ -143,7 +143,7 @@ class Store:
                 f"SQLite could not read or write {self.path}, so nothing was booked. Check the disk and its free "
                 "space, and try again."
             )
-        return self._damaged
+        return self._damage_message
 
 
 def _make(path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE
 from dpforest.privacy.loss import GAUSSIAN, KINDS, PrivacyLoss
 
-_NO_WAY_BACK: Final = "What was released under replace-one has no ε under add-remove."
+_NO_CONVERSION: Final = "What was released under replace-one has no ε under add-remove."
 _DIFFERENT_UNITS: Final = "Releases for different units of privacy are added up under replace-one only."
 
 
@@ -44,7 +44,7 @@ def loss_under(cost: Fraction | PrivacyLoss, neighbors: str, relation: str) -> P
     guarantee under replace-one does not cover tables of different sizes.
     """
     if neighbors == REPLACE_ONE and relation == ADD_REMOVE:
-        raise ValueError(_NO_WAY_BACK)
+        raise ValueError(_NO_CONVERSION)
     return as_loss(cost) if neighbors == relation else as_loss(cost).replace_one()
 
 
@@ -65,8 +65,8 @@ def added_up(costs: Iterable[Cost], delta: float = 0.0, relation: str | None = N
     replacement changes the rows of one person only.
 
     For pure losses, ε adds up; for Gaussian losses, μ² adds up. The sum of μ² is converted to an ε at δ. This ε is
-    added to the sum of the pure losses, because the composition of an (ε, 0)-private release and an (ε', δ)-private
-    release is (ε + ε', δ)-private (Dwork and Roth 2014, Theorem 3.16).
+    added to the sum of the pure losses. The reason is that an (ε, 0)-private release and an (ε', δ)-private release are
+    together (ε + ε', δ)-private (Dwork and Roth 2014, Theorem 3.16).
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Commands of the program `dpforest`: release a forest, and predict new rows with it."""
+"""Commands of the program `dpforest`: release a forest, predict new rows with it, and verify its file."""

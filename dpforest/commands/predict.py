@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
 def predict(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
     """Predict all rows, and write them to a new file. Return the exit code, and the result as an object and as text."""
     table: Path = options.table
-    out = _new_file(options)
+    path = _new_file(options)
     terminal.progress(0, 3, "Reading the forest")
     forest = terminal.forest_from(options.forest)
     terminal.progress(1, 3, "Reading the table")
@@ -40,20 +40,25 @@ def predict(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
     with terminal.naming(table):
         result = predict_csv(forest, csv)
     rows = result.next_to(csv.table, forest.domain.label)
-    write_whole(out, rows.to_csv(index=False).encode("utf-8"), mode=0o600)
+    write_whole(path, rows.to_csv(index=False).encode("utf-8"), mode=0o600)
     terminal.progress(3, 3, "Done")
-    fits = int(result.fits.sum())
-    left = len(rows) - fits
+    n_predicted = int(result.fits.sum())
+    n_refused = len(rows) - n_predicted
     words = (
-        f"{plural(fits, 'prediction')} in {out}. The file repeats your rows, so keep it where your rows are kept. Some "
-        "cells may be written differently, such as 1,000 as 1000."
+        f"{plural(n_predicted, 'prediction')} in {path}. The file repeats your rows, so keep it where your rows are "
+        "kept. Some cells may be written differently, such as 1,000 as 1000."
     )
-    if left:
-        words += f" {plural(left, 'row')} cannot be predicted; the first column states why."
+    if n_refused:
+        words += f" {plural(n_refused, 'row')} cannot be predicted; the first column states why."
     if result.n_clipped:
         words += f" {plural(result.n_clipped, 'value')} outside of the public bounds counted as the nearest bound."
-    content = {"file": str(out), "n_predicted": fits, "n_not_predicted": left, "n_clipped": result.n_clipped}
-    return terminal.FLAWED if left else terminal.OK, content, words
+    content = {
+        "file": str(path),
+        "n_predicted": n_predicted,
+        "n_not_predicted": n_refused,
+        "n_clipped": result.n_clipped,
+    }
+    return terminal.FLAWED if n_refused else terminal.OK, content, words
 
 
 def _new_file(options: argparse.Namespace) -> Path:
@@ -61,13 +66,13 @@ def _new_file(options: argparse.Namespace) -> Path:
     table: Path = options.table
     if table.is_dir():
         raise ValueError(f"{table} is a folder. Give the CSV file with the rows.")
-    out: Path = options.out or table.with_name(f"{table.stem}_predicted.csv")
-    if out.is_dir():
-        raise ValueError(f"{out} is a folder. Name a file with --out.")
-    if not out.parent.is_dir():
-        raise ValueError(f"There is no folder {out.parent}. Name a file in an existing folder with --out.")
-    if any(out.exists() and out.samefile(path) for path in (table, options.forest) if path.exists()):
-        raise ValueError(f"{out} is a file that this command reads. Name another file with --out.")
-    if os.path.lexists(out) and not options.force:
-        raise ValueError(f"{out} exists already. Name another file with --out, or add --force to replace it.")
-    return out
+    target: Path = options.out or table.with_name(f"{table.stem}_predicted.csv")
+    if target.is_dir():
+        raise ValueError(f"{target} is a folder. Name a file with --out.")
+    if not target.parent.is_dir():
+        raise ValueError(f"There is no folder {target.parent}. Name a file in an existing folder with --out.")
+    if any(target.exists() and target.samefile(path) for path in (table, options.forest) if path.exists()):
+        raise ValueError(f"{target} is a file that this command reads. Name another file with --out.")
+    if os.path.lexists(target) and not options.force:
+        raise ValueError(f"{target} exists already. Name another file with --out, or add --force to replace it.")
+    return target

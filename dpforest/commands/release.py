@@ -51,7 +51,7 @@ NOBODY_LOOKED: Final = (
 
 @dataclass(frozen=True)
 class Plan:
-    """All that a release needs, checked before anything is spent."""
+    """The inputs of a release. The command checks all of them before it spends ε."""
 
     estimator: ForestClassifier
     domain: Domain
@@ -166,9 +166,9 @@ def _result(plan: Plan, made: MadeRelease, files: ReleaseFiles) -> tuple[int, di
     terminal.progress(3, 3, "Done")
     name, certificate = plan.population.name, made.forest.certificate
     total = plan.book.population(name).total()
-    at = f" at δ = {text_up(total.delta)}" if total.delta else ""
+    at_delta = f" at δ = {text_up(total.delta)}" if total.delta else ""
     paths = {kind: str(path) for kind, path in files.written.items()}
-    words = f"Released: {', '.join(paths.values())}.\n“{name}”: ε = {text_up(total.epsilon)}{at}."
+    words = f"Released: {', '.join(paths.values())}.\n“{name}”: ε = {text_up(total.epsilon)}{at_delta}."
     content = {
         "files": paths,
         "epsilon": float_up(Fraction(certificate.epsilon or 0)),
@@ -194,7 +194,7 @@ def _write_record(record: ReleaseRecord | None, files: ReleaseFiles) -> list[str
 
 
 def _plan(options: argparse.Namespace) -> Plan:
-    """Check all options without a look at the rows."""
+    """Check all options without reading the rows, and return the plan."""
     domain = terminal.domain_from(options.schema)
     if domain.unit is None and not options.one_row_per_person:
         raise ValueError(DATA_HOLDER)
@@ -215,17 +215,17 @@ def _plan(options: argparse.Namespace) -> Plan:
 
 def _population(book: Book, options: argparse.Namespace) -> tuple[Population, bool]:
     """Return the population, and whether it must be added to the book."""
-    known = {each.name: each for each in book.populations()}
-    if options.population in known:
+    populations = {each.name: each for each in book.populations()}
+    if options.population in populations:
         if options.new_population:
             raise BookError(f"The book already has “{options.population}”. Leave --new-population out.")
         if options.cap is not None:
             raise BookError(
                 "--cap is only for --new-population. The page Releases of the app changes the cap of others."
             )
-        return known[options.population], False
+        return populations[options.population], False
     if not options.new_population:
-        names = ", ".join(f"“{name}”" for name in known) or "none yet"
+        names = ", ".join(f"“{name}”" for name in populations) or "none yet"
         raise BookError(
             f"The book has no people “{options.population}” (it has: {names}). If they are new, add --new-population. "
             "If an earlier release used the same people, give their name, so that the costs add up."
@@ -235,48 +235,57 @@ def _population(book: Book, options: argparse.Namespace) -> tuple[Population, bo
 
 def _estimator(options: argparse.Namespace, domain: Domain) -> ForestClassifier:
     """Return the certified forest with the chosen parameters."""
-    kind = FORESTS[options.forest]
+    forest_class = FORESTS[options.forest]
     relation = "replace-one" if options.replace_one else "add-remove"
-    chosen = {"max_depth": options.depth, "n_estimators": options.trees}
+    settings = {"max_depth": options.depth, "n_estimators": options.trees}
     if options.forest == "booster":
-        chosen["delta"] = options.delta  # 0 is pure privacy, and not the default δ of the booster
-    forest = kind(epsilon=options.epsilon, domain=domain, neighbors=relation)
+        settings["delta"] = options.delta  # 0 is pure privacy, and not the default δ of the booster
+    forest = forest_class(epsilon=options.epsilon, domain=domain, neighbors=relation)
     parameters = forest.get_params()
-    for name, value in chosen.items():
+    for name, value in settings.items():
         if value is not None and name not in parameters:
             raise ValueError(f"The forest {options.forest!r} has no option --{'trees' if 'est' in name else 'depth'}.")
-    return forest.set_params(**{name: value for name, value in chosen.items() if value is not None})
+    return forest.set_params(**{name: value for name, value in settings.items() if value is not None})
 
 
 def _question(plan: Plan, rows: pd.DataFrame) -> str:
     """Return the certificate of the planned release, and the sum of all releases about the same people."""
     domain = plan.domain
     is_labeled = domain.listed_labels(rows[domain.label]) >= 0
-    counted = rows[is_labeled] if domain.unit is None else rows[is_labeled].drop_duplicates(domain.unit)
-    certificate, ledger = plan.estimator.preview(domain, len(counted))
+    fitted_rows = rows[is_labeled] if domain.unit is None else rows[is_labeled].drop_duplicates(domain.unit)
+    certificate, ledger = plan.estimator.preview(domain, len(fitted_rows))
     if not certificate.certified or ledger.budget is None:
         raise ValueError(f"This release would not be certified: {' '.join(certificate.reasons)}")
-    looked = bool(plan.caution)
+    by_looking = bool(plan.caution)
     check_record(
-        plan.estimator, len(counted), plan.population, title=plan.title, chosen_by_looking=looked, **asdict(plan.words)
+        plan.estimator,
+        len(fitted_rows),
+        plan.population,
+        title=plan.title,
+        chosen_by_looking=by_looking,
+        **asdict(plan.words),
     )
     cost = Cost(ledger.budget, ledger.neighbors, ledger.unit)
     after = plan.population.check(cost, certificate.delta)
     before = plan.population.total().epsilon
     n, cap = len(plan.population.bookings), plan.population.cap
-    at = f" at δ = {text_up(after.delta)}" if after.delta else ""
+    at_delta = f" at δ = {text_up(after.delta)}" if after.delta else ""
     spent = f"ε = {text_up(before)} in {plural(n, 'release')}" if n else "nothing"
     limit = "" if cap is None else f" The cap is {text_up(cap)}."
     return (
         f"Planned certificate. Do not share it; the file states the final one.\n{certificate}\n\n"
         f"Do not share: {_rows_in_words(len(rows), int(is_labeled.sum()))}\n"
         f"Spent on “{plan.population.name}” so far: {spent}. "
-        f"After this release: ε = {text_up(after.epsilon)}{at}.{limit} A release cannot be undone."
+        f"After this release: ε = {text_up(after.epsilon)}{at_delta}.{limit} A release cannot be undone."
     )
 
 
 def _rows_in_words(n_rows: int, n_labeled: int) -> str:
-    out = n_rows - n_labeled
-    left_out = f" {plural(out, 'row')} without a listed label {'is' if out == 1 else 'are'} left out." if out else ""
-    few = " With so few rows, the forest is noise." if n_labeled < MIN_ROWS else ""
-    return f"the table has {plural(n_rows, 'row')}.{left_out}{few}"
+    n_unlabeled = n_rows - n_labeled
+    unlabeled_text = (
+        f" {plural(n_unlabeled, 'row')} without a listed label {'is' if n_unlabeled == 1 else 'are'} left out."
+        if n_unlabeled
+        else ""
+    )
+    warning = " With so few rows, the forest is noise." if n_labeled < MIN_ROWS else ""
+    return f"the table has {plural(n_rows, 'row')}.{unlabeled_text}{warning}"

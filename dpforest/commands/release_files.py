@@ -15,7 +15,7 @@ ENDINGS: Final[Mapping[str, str]] = {"forest": ".json.gz", "record": "_record.js
 
 
 class ReleaseFiles:
-    """New files of a release. Use it in a `with` block, which removes the reserved names that were not written.
+    """New files of a release. Use this class in a `with` block, which removes the reserved names that were not written.
 
     Parameters
     ----------
@@ -42,19 +42,22 @@ class ReleaseFiles:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         for path in self._empty:
             with suppress(OSError):
                 path.unlink()
 
     def write(self, kind: str, data: bytes) -> None:
-        """Write a file: "forest", "record" or "page". Raise OSError if neither folder takes it."""
+        """Write a file: "forest", "record" or "page". Raise OSError if it cannot be written into either folder."""
         try:
             self._write(self._reserved[kind], data, kind)
-        except (OSError, KeyboardInterrupt):
+        except (OSError, KeyboardInterrupt):  # the ε of the file is spent, so an interrupt must not lose the file
             self._write(self._second(kind), data, kind)
 
     def _second(self, kind: str) -> Path:
+        """Return the path of a file in the second folder, and reserve the names there at the first call."""
         if not self._second_names:
             self._second_names = reserve(self._second_folder, self._stem)
             self._empty.update(self._second_names.values())
@@ -67,7 +70,7 @@ class ReleaseFiles:
 
 
 def reserve(folder: Path, stem: str) -> dict[str, Path]:
-    """Create an empty file for each file of a release, under the next number that is free, and return the paths."""
+    """Create an empty file for each file of a release, under the smallest number that is free, and return the paths."""
     for number in count(1):
         paths = {kind: folder / f"{stem}_release_{number}{ending}" for kind, ending in ENDINGS.items()}
         created: list[Path] = []

@@ -1,4 +1,4 @@
-"""What all commands share: reading files, and answers on the terminal as text or as JSON."""
+"""Functions that all commands use: read files, ask questions, and print results as text or as JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from dpforest.trees.forest import ForestFormatError, ReleasedForest
 
 OK, FLAWED, FAILED = 0, 1, 2  # exit codes: all went well; the work is done but with a flaw; the work is not done
 SPENT = 3  # exit code: ε is spent, but the release is not complete
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # a terminal may obey these
+_CONTROL: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+)  # these may change the state of a terminal
 
 
 class Parser(argparse.ArgumentParser):
@@ -83,7 +85,7 @@ def show(result: str) -> None:
     try:
         print(printable(result), flush=True)
     except OSError as problem:
-        with suppress(OSError, ValueError):  # the interpreter would fail again when it writes the rest at its end
+        with suppress(OSError, ValueError):  # at exit, the interpreter would try to write the rest, and fail again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         note(f"The result could not be printed to the standard output ({problem.strerror}). It is:\n{result}")
 
@@ -104,13 +106,13 @@ def printable(words: str) -> str:
     return _CONTROL.sub("?", words)
 
 
-def progress(done: int, total: int, what: str) -> None:
-    """Draw a progress bar over the last one, if the standard error is a terminal."""
+def progress(done: int, total: int, step: str) -> None:
+    """Draw a progress bar in place of the last one, if the standard error is a terminal. `step` is its text."""
     if not _is_terminal(sys.stderr):
         return
     filled = round(24 * done / max(total, 1))
     end = "\n" if done >= total else ""
-    print(f"\r[{'#' * filled}{'.' * (24 - filled)}] {what:<40}", end=end, file=sys.stderr, flush=True)
+    print(f"\r[{'#' * filled}{'.' * (24 - filled)}] {step:<40}", end=end, file=sys.stderr, flush=True)
 
 
 def ask(question: str) -> bool:
@@ -148,7 +150,7 @@ def domain_from(path: Path) -> Domain:
 
 
 def csv_from(path: Path) -> CsvTable:
-    """Read a CSV file, and find out how it is written. Raise TableError if it is no table."""
+    """Read a CSV file, and detect its format. Raise TableError if it is no table."""
     with naming(path):
         return with_decimal_commas(read_new_rows(path))
 
@@ -164,7 +166,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def forest_from(path: Path) -> ReleasedForest:
-    """Read a released forest. Raise ForestFormatError if the file is none."""
+    """Read a released forest. Raise ForestFormatError if the file is no forest."""
     try:
         return ReleasedForest.from_bytes(path.read_bytes())
     except ForestFormatError as problem:

@@ -61,14 +61,14 @@ def rates(y: np.ndarray, classes: Sequence[object], positive: int) -> dict[str, 
     >>> list(rates(np.array([0, 1]), ["no", "yes"], 1))
     ['accuracy', 'false_positive_rate', 'false_negative_rate', 'selection_rate']
     """
-    every, is_positive = np.ones(len(y), bool), y == positive
-    accuracy = {"accuracy": Rate(every, ~every)}
+    all_rows, is_positive = np.ones(len(y), bool), y == positive
+    accuracy = {"accuracy": Rate(all_rows, ~all_rows)}
     if len(classes) > 2:
-        return accuracy | {f"error of {text(name)}": Rate(y == k, every) for k, name in enumerate(classes)}
+        return accuracy | {f"error of {text(name)}": Rate(y == k, all_rows) for k, name in enumerate(classes)}
     return accuracy | {
-        "false_positive_rate": Rate(~is_positive, every),
-        "false_negative_rate": Rate(is_positive, every),
-        "selection_rate": Rate(every, ~is_positive),
+        "false_positive_rate": Rate(~is_positive, all_rows),
+        "false_negative_rate": Rate(is_positive, all_rows),
+        "selection_rate": Rate(all_rows, ~is_positive),
     }
 
 
@@ -103,14 +103,14 @@ def by_group(right: np.ndarray, rate: Rate, groups: Groups, *, alpha: float = 0.
     [1.0, 0.25]
     """
     mean = _mean(right[:, rate.rows] != rate.flips[rate.rows], rate.rows, groups)
-    each = alpha / len(groups.names)
-    releases = mean.of_releases * _t(each, mean.n_releases) / stats.norm.isf(each / 2)
+    alpha_of_group = alpha / len(groups.names)
+    error_of_releases = mean.release_error * _t(alpha_of_group, mean.n_releases) / stats.norm.isf(alpha_of_group / 2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        effective = mean.value * (1 - mean.value) / (mean.of_persons**2 + releases**2)
+        effective = mean.value * (1 - mean.value) / (mean.person_error**2 + error_of_releases**2)
     effective = np.fmin(effective, mean.n_persons)
     is_known = (mean.n_persons > 0) & (mean.n_releases >= MIN_RELEASES)
     low, high = (
-        np.where(is_known, limit(mean.value * effective, effective, each / 2), np.nan)
+        np.where(is_known, limit(mean.value * effective, effective, alpha_of_group / 2), np.nan)
         for limit in (lower_limit, upper_limit)
     )
     names = {"group": groups.names, "persons": mean.n_persons, "rows": mean.n_rows}
@@ -166,11 +166,13 @@ def losses(before: np.ndarray, after: np.ndarray, groups: Groups, *, alpha: floa
     [0.5, -0.5]
     """
     mean = _mean(before.astype(np.int8) - after.astype(np.int8), np.ones(before.shape[1], bool), groups)
-    each = alpha / len(groups.names)
-    half = np.hypot(_t(each, mean.n_persons) * mean.of_persons, _t(each, mean.n_releases) * mean.of_releases)
-    half = np.where(mean.n_releases >= MIN_RELEASES, half, np.nan)
+    alpha_of_group = alpha / len(groups.names)
+    half_width = np.hypot(
+        _t(alpha_of_group, mean.n_persons) * mean.person_error, _t(alpha_of_group, mean.n_releases) * mean.release_error
+    )
+    half_width = np.where(mean.n_releases >= MIN_RELEASES, half_width, np.nan)
     names = {"group": groups.names, "persons": groups.n_persons}
-    return pd.DataFrame({**names, "loss": mean.value, "low": mean.value - half, "high": mean.value + half})
+    return pd.DataFrame({**names, "loss": mean.value, "low": mean.value - half_width, "high": mean.value + half_width})
 
 
 def loses_most(table: pd.DataFrame) -> pd.Series | None:
@@ -212,15 +214,15 @@ def of_releases(bits: Sequence[bytes], rate: Rate, groups: Groups) -> np.ndarray
     float array of shape (n_releases, n_groups)
         Rate of each release in each group; NaN if the group has none of the rows over which the rate is a mean.
     """
-    stored = np.frombuffer(b"".join(bits), np.uint8).reshape(len(bits), -(-len(rate.flips) // 8)) ^ np.packbits(
+    is_counted = np.frombuffer(b"".join(bits), np.uint8).reshape(len(bits), -(-len(rate.flips) // 8)) ^ np.packbits(
         rate.flips
     )
-    out = np.empty((len(bits), len(groups.names)))
+    shares = np.empty((len(bits), len(groups.names)))
     for group in range(len(groups.names)):
         counts = (groups.index == group) & rate.rows
-        hits = np.bitwise_count(stored & np.packbits(counts)).sum(axis=1)
-        out[:, group] = hits / counts.sum() if counts.any() else np.nan
-    return out
+        hits = np.bitwise_count(is_counted & np.packbits(counts)).sum(axis=1)
+        shares[:, group] = hits / counts.sum() if counts.any() else np.nan
+    return shares
 
 
 def worst_accuracy(bits: Sequence[bytes], groups: Groups) -> np.ndarray:
@@ -228,8 +230,8 @@ def worst_accuracy(bits: Sequence[bytes], groups: Groups) -> np.ndarray:
 
     Groups of fewer than `MIN_PERSONS` persons are ignored. If no group is left, the accuracy is NaN.
     """
-    every = np.ones(len(groups.index), bool)
-    accuracy = of_releases(bits, Rate(every, ~every), groups)[:, groups.are_large]
+    all_rows = np.ones(len(groups.index), bool)
+    accuracy = of_releases(bits, Rate(all_rows, ~all_rows), groups)[:, groups.are_large]
     return accuracy.min(axis=1) if accuracy.size else np.full(len(bits), np.nan)
 
 
@@ -237,8 +239,8 @@ class _Mean(NamedTuple):
     """Means by group, and their standard errors from the choice of persons and from the spread of releases."""
 
     value: np.ndarray
-    of_persons: np.ndarray
-    of_releases: np.ndarray
+    person_error: np.ndarray
+    release_error: np.ndarray
     n_rows: np.ndarray
     n_persons: np.ndarray
     n_releases: int
@@ -252,18 +254,18 @@ def _mean(values: np.ndarray, rows: np.ndarray, groups: Groups) -> _Mean:
     """
     size, index = len(groups.names), groups.index[rows]
     n_rows = np.bincount(index, minlength=size)
-    n_releases, of_row = len(values), values.mean(axis=0)
+    n_releases, row_means = len(values), values.mean(axis=0)
     with np.errstate(invalid="ignore"):
-        value = np.bincount(index, of_row, size) / n_rows
-        by_release = np.array([np.bincount(index, one, size) for one in values]) / n_rows
+        value = np.bincount(index, row_means, size) / n_rows
+        by_release = np.array([np.bincount(index, row_values, size) for row_values in values]) / n_rows
     group_of_pair, pair_of_row = person_groups(index, groups.persons[rows])
     n_persons = np.bincount(group_of_pair, minlength=size)
-    residuals = np.bincount(pair_of_row, of_row - value[index], len(group_of_pair))
+    residuals = np.bincount(pair_of_row, row_means - value[index], len(group_of_pair))
     squares = np.bincount(group_of_pair, residuals**2, size)
     with np.errstate(invalid="ignore", divide="ignore"):
-        of_persons = np.sqrt(squares * n_persons / (n_persons - 1)) / n_rows
+        person_error = np.sqrt(squares * n_persons / (n_persons - 1)) / n_rows
         spread = by_release.std(axis=0, ddof=1) if n_releases > 1 else np.full(size, np.nan)
-    return _Mean(value, of_persons, spread / math.sqrt(n_releases), n_rows, n_persons, n_releases)
+    return _Mean(value, person_error, spread / math.sqrt(n_releases), n_rows, n_persons, n_releases)
 
 
 def _t(alpha: float, n: int | np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ import pandas as pd
 from dpforest.limits import N_CODES
 from dpforest.tables.features import Feature, text
 
-MIN_PERSONS: Final = 50  # a group with fewer held-out persons is pooled with others
+MIN_PERSONS: Final = 50  # groups with fewer held-out persons are pooled into one
 OTHERS: Final = "others (groups under 50)"
 _N_BINS: Final = 5  # approximate number of bins of a numeric column
 
@@ -52,10 +52,10 @@ class Groups:
     def pooled(self) -> "Groups":
         """Return the large groups (`MIN_PERSONS`), then one group of all rows of smaller groups if there are any."""
         large = np.flatnonzero(self.are_large)
-        place = np.full(len(self.names), len(large))
-        place[large] = np.arange(len(large))
-        others = () if self.are_large[self.index].all() else (OTHERS,)
-        return Groups((*(self.names[g] for g in large), *others), place[self.index], self.persons)
+        new_index = np.full(len(self.names), len(large))
+        new_index[large] = np.arange(len(large))
+        pooled_name = () if self.are_large[self.index].all() else (OTHERS,)
+        return Groups((*(self.names[g] for g in large), *pooled_name), new_index[self.index], self.persons)
 
 
 def groups_of(feature: Feature, codes: np.ndarray, persons: np.ndarray | None = None) -> Groups:

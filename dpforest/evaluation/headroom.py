@@ -15,7 +15,7 @@ from dpforest.evaluation.smallest_epsilon import held_out_margin
 from dpforest.limits import N_CODES
 from dpforest.tables.domain import Domain
 
-# A loss of at most `POINT`, and of at most `PART` times the headroom, counts as no loss.
+# A loss counts as no loss if it is at most `POINT`, and at most `PART` times the headroom.
 POINT: Final = 0.01  # one point, in the unit of the measure, which ranges from 0 to 1
 PART: Final = 0.25  # a share of the headroom
 # A public range is overwide if the middle nine tenths of the rows use less than this share of its codes. Then most
@@ -102,8 +102,8 @@ def headroom(
     """
     mean = float(np.mean(nonprivate))
     spread = float(np.std(nonprivate, ddof=1)) if len(nonprivate) > 1 else 0.0
-    luck = float(held_out_margin([max(mean, floor)], [n_test])[0])
-    return Headroom(float(floor), mean, float(np.mean(private, axis=0).max()), best, max(POINT, spread, luck))
+    margin = float(held_out_margin([max(mean, floor)], [n_test])[0])
+    return Headroom(float(floor), mean, float(np.mean(private, axis=0).max()), best, max(POINT, spread, margin))
 
 
 def effective_n(measure: str, labels: np.ndarray) -> float:
@@ -122,8 +122,8 @@ def effective_n(measure: str, labels: np.ndarray) -> float:
 
     Examples
     --------
-    >>> some = np.repeat([0, 1], [90, 10])
-    >>> [round(effective_n(measure, some), 1) for measure in ("accuracy", "balanced_accuracy", "auc")]
+    >>> labels = np.repeat([0, 1], [90, 10])
+    >>> [round(effective_n(measure, labels), 1) for measure in ("accuracy", "balanced_accuracy", "auc")]
     [100.0, 36.0, 26.7]
     """
     rows = np.bincount(labels)
@@ -132,12 +132,12 @@ def effective_n(measure: str, labels: np.ndarray) -> float:
         return float(n)
     if measure == "balanced_accuracy":
         return float(len(rows) ** 2 / (1 / rows).sum())
-    of_class = 3 * rows * (n - rows) / (n + 1)
-    return float(of_class[0] if len(rows) == 2 else len(rows) ** 2 / (1 / of_class).sum())
+    class_n = 3 * rows * (n - rows) / (n + 1)
+    return float(class_n[0] if len(rows) == 2 else len(rows) ** 2 / (1 / class_n).sum())
 
 
 def cheap_from(
-    epsilons: Sequence[float] | np.ndarray, means: Sequence[float] | np.ndarray, at: Headroom
+    epsilons: Sequence[float] | np.ndarray, means: Sequence[float] | np.ndarray, reference: Headroom
 ) -> float | None:
     """Return the smallest ε of a list from which on privacy costs almost nothing.
 
@@ -150,20 +150,20 @@ def cheap_from(
         The list of ε, in rising order.
     means : sequence of float
         Mean value for the private forest at each ε.
-    at : Headroom
+    reference : Headroom
         Headroom of the forest.
 
     Examples
     --------
-    >>> at = Headroom(floor=0.5, nonprivate=0.8, private=0.8, best=None, noise=0.01)
-    >>> cheap_from([0.1, 1, 10], [0.6, 0.795, 0.8], at)
+    >>> reference = Headroom(floor=0.5, nonprivate=0.8, private=0.8, best=None, noise=0.01)
+    >>> cheap_from([0.1, 1, 10], [0.6, 0.795, 0.8], reference)
     1.0
     """
-    if at.has_none or at.nonprivate <= at.floor + at.noise:
+    if reference.has_none or reference.nonprivate <= reference.floor + reference.noise:
         return None
-    near = np.asarray(means) >= at.nonprivate - at.bearable
-    on = np.flatnonzero(np.minimum.accumulate(near[::-1])[::-1])
-    return float(epsilons[on[0]]) if len(on) else None
+    is_close = np.asarray(means) >= reference.nonprivate - reference.bearable
+    indices = np.flatnonzero(np.minimum.accumulate(is_close[::-1])[::-1])
+    return float(epsilons[indices[0]]) if len(indices) else None
 
 
 def overwide_features(domain: Domain, codes: np.ndarray) -> list[tuple[str, float]]:
@@ -187,10 +187,10 @@ def overwide_features(domain: Domain, codes: np.ndarray) -> list[tuple[str, floa
     for j, feature in enumerate(domain.features):
         if feature.kind != "numeric":
             continue
-        known = codes[:, j][codes[:, j] >= feature.first_code]
-        if len(known):
-            low, high = np.quantile(known, [0.05, 0.95])
+        known_codes = codes[:, j][codes[:, j] >= feature.first_code]
+        if len(known_codes):
+            low, high = np.quantile(known_codes, [0.05, 0.95])
             if high - low < OVERWIDE * (N_CODES - 1 - feature.first_code):
-                rows = feature.least_value(int(high)) - feature.least_value(int(low))
-                overwide.append((feature.name, rows / (feature.scale_numbers.high - feature.scale_numbers.low)))
+                width = feature.least_value(int(high)) - feature.least_value(int(low))
+                overwide.append((feature.name, width / (feature.scale_numbers.high - feature.scale_numbers.low)))
     return sorted(overwide, key=lambda pair: pair[1])

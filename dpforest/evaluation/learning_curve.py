@@ -29,7 +29,7 @@ from dpforest.tables.domain import Domain
 SHARES: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)  # sizes of the parts, as shares of the training rows
 MOST_TIMES: Final = 8.0  # largest extrapolation, as a multiple of the table's rows
 FEWEST_ROWS: Final = 30  # parts of the table with fewer rows are left out
-TOO_FAR_OFF: Final = 0.04  # if half of the 80 % interval of an extrapolated accuracy is larger, no result is reported
+LARGEST_ERROR: Final = 0.04  # if half of the 80 % interval of an extrapolated accuracy is larger, no result is reported
 _SWEEPS: Final = 5  # the mean is smoothed along rows and then along ε, this many times; a few times are enough
 _Z: Final = 1.2816  # normal quantile of an 80 % interval
 
@@ -58,12 +58,13 @@ class Learning:
 
     @classmethod
     def of(cls, split: Split, epsilons: Sequence[float], repeats: Sequence[Sequence[np.ndarray]]) -> "Learning":
-        """Return the learning curves of some repeats, of which each is a result of `accuracy_on_parts`."""
+        """Return the learning curves of several repeats. Each repeat has the results of one `accuracy_on_parts`."""
         values = np.array(repeats)
         return cls(part_sizes(split), np.array(epsilons), values[..., :-1], values[..., -1])
 
     @property
     def n_repeats(self) -> int:
+        """Number of repeats."""
         return len(self.accuracy)
 
     @property
@@ -89,11 +90,11 @@ class Learning:
 
     def by_rows(self, epsilon: float) -> np.ndarray:
         """Return the mean accuracy at an ε for every measured number of rows, (S,), interpolated over ε."""
-        return self._at(self.mean, epsilon)
+        return self._interpolated(self.mean, epsilon)
 
     def error_by_rows(self, epsilon: float) -> np.ndarray:
         """Return the standard error of `by_rows`, (S,)."""
-        return self._at(self.error, epsilon)
+        return self._interpolated(self.error, epsilon)
 
     def check_simulated(self, epsilon: float) -> None:
         """Raise ValueError if an ε lies outside the range of the simulated ε, because its accuracy is unknown."""
@@ -101,10 +102,10 @@ class Learning:
         if not low * (1 - 1e-9) <= epsilon <= high * (1 + 1e-9):
             raise ValueError(f"epsilon={epsilon!r} was not simulated; choose one from {low:g} to {high:g}")
 
-    def _at(self, values: np.ndarray, epsilon: float) -> np.ndarray:
+    def _interpolated(self, values: np.ndarray, epsilon: float) -> np.ndarray:
         self.check_simulated(epsilon)
         grid = np.log(self.epsilons)
-        return np.array([np.interp(np.log(epsilon), grid, of_size) for of_size in values])
+        return np.array([np.interp(np.log(epsilon), grid, values_of_part) for values_of_part in values])
 
 
 def part_sizes(split: Split) -> np.ndarray:
@@ -159,10 +160,10 @@ def accuracy_on_parts(
     order = np.random.default_rng((seed, repeat)).permutation(split.n_train)
     for size in part_sizes(split):
         part = np.sort(order[:size])
-        kept = split.part(part)
+        part_split = split.part(part)
         grid = [*epsilons, np.inf]
         n_rows = round(size * (1 + len(split.y_test) / split.n_train))
-        rows = one_repeat(estimator, domain, kept, grid, ONE_CELL, seed + repeat, n_rows)
+        rows = one_repeat(estimator, domain, part_split, grid, ONE_CELL, seed + repeat, n_rows)
         accuracy = {row["epsilon"]: row["accuracy"] for row in rows}
         yield np.array([accuracy[epsilon] for epsilon in grid])
 
@@ -178,7 +179,7 @@ class Beyond:
         with `MOST_TIMES` times as many, or earlier where the extrapolation would need a larger ε than was simulated.
     error : float array of shape (P,)
         Half of an 80 % interval. It combines the standard error over repeats with the error of the rule for each
-        doubling of rows (`off_by`).
+        doubling of rows (`rule_error`).
     """
 
     rows: np.ndarray
@@ -192,14 +193,18 @@ def beyond(learning: Learning, epsilon: float, *, points: int = 61) -> Beyond:
     most = min(MOST_TIMES, learning.epsilons[-1] / epsilon)
     times = np.geomspace(1, max(most, 1), points if most > 1 else 1)
     grid = np.log(learning.epsilons)
-    at = np.log(times * epsilon)
-    chance = np.interp(at, grid, learning.error[-1])
-    doubling = off_by(learning, epsilon)
-    off = np.array([doubling * np.log2(t) if t > 1 else 0.0 for t in times])
-    return Beyond(times * learning.n_rows, np.interp(at, grid, learning.mean[-1]), np.hypot(_Z * chance, off))
+    log_epsilons = np.log(times * epsilon)
+    standard_error = np.interp(log_epsilons, grid, learning.error[-1])
+    doubling = rule_error(learning, epsilon)
+    rule_errors = np.array([doubling * np.log2(t) if t > 1 else 0.0 for t in times])
+    return Beyond(
+        times * learning.n_rows,
+        np.interp(log_epsilons, grid, learning.mean[-1]),
+        np.hypot(_Z * standard_error, rule_errors),
+    )
 
 
-def off_by(learning: Learning, epsilon: float) -> float:
+def rule_error(learning: Learning, epsilon: float) -> float:
     """Return the error of the extrapolation for each doubling of rows; ∞ if it cannot be measured.
 
     By the rule, all rows at an ε have the same accuracy as half the rows at twice this ε. The function computes the
@@ -267,33 +272,35 @@ def rows_needed(learning: Learning, epsilon: float, accuracy: float) -> Needed:
         If the ε lies outside the range of the simulated ε.
     """
     n = learning.n_rows
-    reached = _first(learning.rows, learning.by_rows(epsilon), accuracy)
+    reached = _rows_reaching(learning.rows, learning.by_rows(epsilon), accuracy)
     if reached is not None:
         return Needed("observed", reached, times=reached / n, at_most=bool(reached <= learning.rows[0]))
-    more = beyond(learning, epsilon)
-    reached = _first(more.rows, more.accuracy, accuracy)
+    extrapolated = beyond(learning, epsilon)
+    reached = _rows_reaching(extrapolated.rows, extrapolated.accuracy, accuracy)
     if reached is None:
         ceiling = max(float(learning.ceiling.mean(axis=0)[-1]), float(learning.mean[-1].max()))
         if accuracy > ceiling + 0.005:
             return Needed("above")
-        return Needed("beyond" if more.rows[-1] > 0.99 * MOST_TIMES * n else "unclear")
-    if np.interp(reached, more.rows, more.error) > TOO_FAR_OFF:
+        return Needed("beyond" if extrapolated.rows[-1] > 0.99 * MOST_TIMES * n else "unclear")
+    if np.interp(reached, extrapolated.rows, extrapolated.error) > LARGEST_ERROR:
         return Needed("unclear")
-    low = _first(more.rows, more.accuracy + more.error, accuracy)
-    high = _first(more.rows, np.maximum.accumulate(more.accuracy - more.error), accuracy)
+    low = _rows_reaching(extrapolated.rows, extrapolated.accuracy + extrapolated.error, accuracy)
+    high = _rows_reaching(
+        extrapolated.rows, np.maximum.accumulate(extrapolated.accuracy - extrapolated.error), accuracy
+    )
     return Needed("extrapolated", reached, low, high, reached / n)
 
 
-def _first(rows: np.ndarray, accuracy: np.ndarray, wanted: float) -> float | None:
+def _rows_reaching(rows: np.ndarray, accuracy: np.ndarray, accuracy_goal: float) -> float | None:
     """Return the number of rows at which a rising curve reaches an accuracy, or None if it never does.
 
     Between two points of the curve, the number is interpolated on a log scale.
     """
-    above = np.flatnonzero(accuracy >= wanted - 1e-12)
+    above = np.flatnonzero(accuracy >= accuracy_goal - 1e-12)
     if not len(above):
         return None
     i = int(above[0])
     if i == 0:
         return float(rows[0])
-    part = (wanted - accuracy[i - 1]) / (accuracy[i] - accuracy[i - 1])
+    part = (accuracy_goal - accuracy[i - 1]) / (accuracy[i] - accuracy[i - 1])
     return float(np.exp(np.interp(part, [0, 1], np.log(rows[i - 1 : i + 1]))))

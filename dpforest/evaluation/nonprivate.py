@@ -44,10 +44,10 @@ class NonprivateModels:
     >>> from dpforest import load_dataset
     >>> from dpforest.simulation.splits import split_table
     >>> data = load_dataset("zoo")
-    >>> both = NonprivateModels(data.domain, split_table(data.domain, data.X, data.y))
-    >>> while not both.done:
-    ...     both.step()
-    >>> list(both.metrics), both.metrics["CART"]["accuracy"] > 0.7
+    >>> models = NonprivateModels(data.domain, split_table(data.domain, data.X, data.y))
+    >>> while not models.done:
+    ...     models.step()
+    >>> list(models.metrics), models.metrics["CART"]["accuracy"] > 0.7
     (['CART', "Breiman's forest"], True)
     """
 
@@ -71,23 +71,23 @@ class NonprivateModels:
     def step(self) -> None:
         """Fit the tree, or some more trees of the forest.
 
-        The finished forest equals a forest that is fitted at once.
+        The finished forest equals a forest that is fitted in one step.
         """
         if self.done:
             return
         X_train, X_test = self._columns()
         name = next(name for name in REFERENCES if name not in self.metrics)
-        whole = REFERENCES[name]
-        if isinstance(whole, RandomForestClassifier):
+        reference = REFERENCES[name]
+        if isinstance(reference, RandomForestClassifier):
             if self._forest is None:
-                self._forest = clone(whole).set_params(n_estimators=0, warm_start=True)
-            grown = min(self._forest.n_estimators + TREES_A_STEP, whole.n_estimators)
-            model = self._forest.set_params(n_estimators=grown).fit(X_train, self._split.y_train)
-            if grown < whole.n_estimators:
+                self._forest = clone(reference).set_params(n_estimators=0, warm_start=True)
+            n_trees = min(self._forest.n_estimators + TREES_A_STEP, reference.n_estimators)
+            model = self._forest.set_params(n_estimators=n_trees).fit(X_train, self._split.y_train)
+            if n_trees < reference.n_estimators:
                 return
         else:
-            model = clone(whole).fit(X_train, self._split.y_train)
-        self.metrics[name] = self._scored(model, X_test)
+            model = clone(reference).fit(X_train, self._split.y_train)
+        self.metrics[name] = self._metrics(model, X_test)
         if self.done:
             self._rows = self._forest = None
 
@@ -101,7 +101,7 @@ class NonprivateModels:
             self._rows = columns.fit_transform(self._split.X_train), columns.transform(self._split.X_test)
         return self._rows
 
-    def _scored(self, model, X_test) -> dict[str, float]:
+    def _metrics(self, model, X_test) -> dict[str, float]:
         n_classes, split = self._domain.n_classes, self._split
         shares = np.zeros((len(split.y_test), n_classes))
         shares[:, model.classes_] = model.predict_proba(X_test)
@@ -110,7 +110,7 @@ class NonprivateModels:
 
 
 def metrics_of(domain: Domain, split: Split) -> dict[str, dict[str, float]]:
-    """Fit all models at once and return `NonprivateModels.metrics`. The app calls this function in another process."""
+    """Fit all models, and return `NonprivateModels.metrics`. The app calls this function in another process."""
     models = NonprivateModels(domain, split)
     while not models.done:
         models.step()
@@ -126,5 +126,9 @@ def guessing(y_train: np.ndarray, y_test: np.ndarray, n_classes: int) -> dict[st
         ``accuracy`` on the held-out rows, ``classes`` (number of classes among the held-out rows) and ``class`` (index
         of the guessed class).
     """
-    most = int(np.bincount(y_train, minlength=n_classes).argmax())
-    return {"accuracy": float((y_test == most).mean()), "classes": len(np.unique(y_test)), "class": most}
+    most_frequent = int(np.bincount(y_train, minlength=n_classes).argmax())
+    return {
+        "accuracy": float((y_test == most_frequent).mean()),
+        "classes": len(np.unique(y_test)),
+        "class": most_frequent,
+    }

@@ -87,36 +87,39 @@ the most accurate forest on public tables.')
         raise ValueError("epsilon is None, a fit without privacy; give a number above 0")
     RandomTreeBoosterClassifier(epsilon=epsilon, delta=delta, domain=domain).check(domain, size)
     if size > MAX_BOUND:
-        estimator, reason = _of_large_table(delta)
+        estimator, reason = _recommend_for_large_table(delta)
     else:
-        estimator, reason = _rule(plain(epsilon) * size / len(domain.classes), delta, unit_noun(domain.unit))
+        estimator, reason = _recommend_by_limits(
+            plain(epsilon) * size / len(domain.classes), delta, unit_noun(domain.unit)
+        )
     estimator.set_params(domain=domain, epsilon=epsilon).check(domain, size)
     return Recommendation(estimator, reason)
 
 
-def _of_large_table(delta: float) -> tuple[ForestClassifier, str]:
+def _recommend_for_large_table(delta: float) -> tuple[ForestClassifier, str]:
+    """Return the estimator and the reason for a table of more than `MAX_BOUND` rows."""
     return RandomTreeBoosterClassifier(delta=delta), (
         f"The table has more than {MAX_BOUND:,} rows, and one greedy tree accepts no more."
     )
 
 
-def _rule(amount: float, delta: float, noun: str) -> tuple[ForestClassifier, str]:
+def _recommend_by_limits(amount: float, delta: float, noun: str) -> tuple[ForestClassifier, str]:
     """Return the estimator and the reason, from ε × rows (or persons) / classes and the largest allowed δ."""
-    is_about = f"ε × {noun}s / classes is about {float(f'{amount:.2g}'):,.10g}"
+    start = f"ε × {noun}s / classes is about {float(f'{amount:.2g}'):,.10g}"
     booster = "the random-tree booster"
     if amount < FEW:
         return RandomTreeBoosterClassifier(delta=0), (
-            f"{is_about}. Below {FEW} every forest often guesses, and {booster} with δ = 0 was the most accurate one "
+            f"{start}. Below {FEW} every forest often guesses, and {booster} with δ = 0 was the most accurate one "
             "on public tables."
         )
     if delta > 0:
         return RandomTreeBoosterClassifier(delta=delta), (
-            f"{is_about}, and from {FEW} on {booster} with δ above 0 was the most accurate forest on public tables."
+            f"{start}, and from {FEW} on {booster} with δ above 0 was the most accurate forest on public tables."
         )
     if amount < MANY:
         return FriedmanSchusterClassifier(), (
-            f"{is_about}, and between {FEW} and {MANY:,} one greedy tree was the most accurate forest on public tables."
+            f"{start}, and between {FEW} and {MANY:,} one greedy tree was the most accurate forest on public tables."
         )
     return RandomTreeBoosterClassifier(delta=0), (
-        f"{is_about}, and from {MANY:,} on {booster} was the most accurate forest with δ = 0 on public tables."
+        f"{start}, and from {MANY:,} on {booster} was the most accurate forest with δ = 0 on public tables."
     )

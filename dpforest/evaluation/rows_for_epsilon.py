@@ -79,8 +79,8 @@ def exchange(learning: Learning, epsilon: float, smaller: float, least: float = 
     10
     """
     few, many = learning.by_rows(epsilon), learning.by_rows(smaller)
-    at = next((i for i in range(len(few)) if few[i] > least and few[i] >= many[i] + APART), None)
-    if at is None:
+    index = next((i for i in range(len(few)) if few[i] > least and few[i] >= many[i] + APART), None)
+    if index is None:
         return None
-    accuracy = float(few[at])
-    return Exchange(epsilon, smaller, float(learning.rows[at]), accuracy, rows_needed(learning, smaller, accuracy))
+    accuracy = float(few[index])
+    return Exchange(epsilon, smaller, float(learning.rows[index]), accuracy, rows_needed(learning, smaller, accuracy))

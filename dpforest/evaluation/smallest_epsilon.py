@@ -78,13 +78,14 @@ class Reach:
         ([0.71, 0.81], [0.677, 0.777], [0.652, 0.755])
         """
         mean, spread = values.mean(axis=0), _pooled_spread(values)
-        nearly_all, enough = (
+        nearly_all, required = (
             np.clip(mean - stats.norm.ppf(level) * spread, 0.0, 1.0) for level in (1 - (1 - share) / _ROOM, share)
         )
-        counted, perhaps = (
-            reached - (0.0 if n is None else held_out_margin(reached, n, n_forests)) for reached in (nearly_all, enough)
+        counted, required_counted = (
+            reached - (0.0 if n is None else held_out_margin(reached, n, n_forests))
+            for reached in (nearly_all, required)
         )
-        return cls(epsilons, mean, nearly_all, counted, float(perhaps[-1]))
+        return cls(epsilons, mean, nearly_all, counted, float(required_counted[-1]))
 
     def from_on(self, needed: float) -> list[float]:
         """Return the ε to check, in rising order.
@@ -159,9 +160,9 @@ def check_share(reached: np.ndarray, share: float, n_failed: int = 0, n_forests:
     """Check by simulated releases that at least a required share of all possible releases reaches a value.
 
     The check computes a lower confidence bound at each look (`LOOKS`). All bounds, over all looks, successive checks
-    and forests, hold jointly with a probability of `CONFIDENCE`. For this, the permitted error probability is divided:
-    each forest gets an equal part, check k = 1, 2, ... of a forest uses 1 / 2ᵏ of this part, and the looks of a check
-    use equal parts of the result.
+    and forests, hold jointly with a probability of `CONFIDENCE`. For this, the permitted error probability is divided.
+    Each forest gets an equal part. Check k = 1, 2, ... of a forest uses 1 / 2ᵏ of this part, and divides it equally
+    among its looks.
 
     Parameters
     ----------
@@ -381,8 +382,8 @@ def least_n(measure: str, labels: np.ndarray) -> float:
 
     Examples
     --------
-    >>> some = np.repeat([0, 1], [90, 10])
-    >>> [least_n(measure, some) for measure in ("accuracy", "balanced_accuracy", "auc")]
+    >>> labels = np.repeat([0, 1], [90, 10])
+    >>> [least_n(measure, labels) for measure in ("accuracy", "balanced_accuracy", "auc")]
     [100.0, 20.0, 10.0]
     """
     check_choice("measure", measure, ("accuracy", "balanced_accuracy", "auc"))

@@ -54,8 +54,8 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
     names : dict of str
         Legend names by rule.
     """
-    meets = curves.crossing
-    right = max(meets + 1, 8 / curves.epsilon)
+    crossing = curves.crossing
+    right = max(crossing + 1, 8 / curves.epsilon)
     bottom = float(np.exp(-curves.epsilon * right)) * curves.floor[0] / 2
     fig = figure(440, **_FRAME)
     floor = np.maximum(curves.floor, bottom / 1e3)
@@ -77,37 +77,37 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
         fillcolor="rgba(138,146,156,0.28)",
         hoverinfo="skip",
     )
-    for rule in _strong_last(curves.flip, chosen):
+    for rule in _chosen_last(curves.flip, chosen):
         flip = curves.flip[rule]
         text = [
             f"<b>{names[rule]}</b><br>lead {g:,}: flips in {chance(f)}<br>the floor: {chance(e)}"
             for g, f, e in zip(curves.gap, flip, curves.floor, strict=True)
         ]
         _line(fig, curves.gap, np.maximum(flip, bottom / 1e3), rule, rule == chosen, names[rule], text)
-    published = float(curves.flip["smooth-sensitivity"][curves.gap == meets][0])
-    at = max(published, bottom * 1.6)
+    published = float(curves.flip["smooth-sensitivity"][curves.gap == crossing][0])
+    mark_height = max(published, bottom * 1.6)
     _mark(
         fig,
-        meets,
-        at,
-        "diamond" if at == published else "triangle-down",
-        f"at a lead of {meets:,} the published rule flips less than any rule with ε = {text_up(curves.epsilon)} can",
+        crossing,
+        mark_height,
+        "diamond" if mark_height == published else "triangle-down",
+        f"at a lead of {crossing:,} the published rule flips less than any rule with ε = {text_up(curves.epsilon)} can",
     )
     high = 0.18 * (1 - np.log10(bottom))  # height of the space above 100 %, in powers of ten
-    late = meets > 0.5 * right
+    is_late = crossing > 0.5 * right
     fig.add_annotation(
-        x=meets,
-        y=np.log10(at),
+        x=crossing,
+        y=np.log10(mark_height),
         showarrow=True,
         arrowhead=0,
         arrowcolor=QUIET,
-        ax=meets,
+        ax=crossing,
         axref="x",
-        text=f"<b>lead {meets:,}</b>: {names['smooth-sensitivity']}<br>falls below the floor",
+        text=f"<b>lead {crossing:,}</b>: {names['smooth-sensitivity']}<br>falls below the floor",
         ay=0.55 * high,
         ayref="y",
-        xanchor="right" if late else "left",
-        align="right" if late else "left",
+        xanchor="right" if is_late else "left",
+        align="right" if is_late else "left",
     )
     fig.add_annotation(
         x=0,
@@ -119,7 +119,7 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
         align="left",
         xshift=6,
     )
-    _leads(fig, right)
+    _lead_axis(fig, right)
     ticks = [e for e in range(-1, int(np.floor(np.log10(bottom))) - 1, -1) if e >= -4 or e % 3 == 0]
     fig.update_yaxes(
         type="log",
@@ -147,44 +147,44 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     low = 0.12 * eps
     right = max(curves.crossing + 1, 8 / eps, 2)
     fig = figure(440, **_FRAME)
-    for rule in _strong_last(curves.loss, chosen):
+    for rule in _chosen_last(curves.loss, chosen):
         loss = curves.loss[rule]
         text = [f"<b>{names[rule]}</b><br>lead {g:,}: loss {size(v)}" for g, v in zip(curves.gap, loss, strict=True)]
         _line(fig, curves.gap, np.clip(loss, low / 10, top * 10), rule, rule == chosen, names[rule], text)
     first = curves.first_over[chosen]
-    late = first is not None and first > 0.6 * right
+    is_late = first is not None and first > 0.6 * right
     fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
     # The label of the ε line is at its left end if the mark of the first broken promise is farther right.
-    before = first is not None and first > 0.25 * right
+    is_far_right = first is not None and first > 0.25 * right
     fig.add_annotation(
-        x=0 if before else 1,
+        x=0 if is_far_right else 1,
         xref="paper",
         y=np.log10(eps),
         text=f"<b>promised: ε = {text_up(eps)}</b>",
         showarrow=False,
-        xanchor="left" if before else "right",
+        xanchor="left" if is_far_right else "right",
         yanchor="bottom",
-        xshift=4 if before else 0,
+        xshift=4 if is_far_right else 0,
     )
     if first is not None:
         loss = curves.loss[chosen]
-        true = float(loss[curves.gap == first][0])
-        at, far = min(true, top / 1.3), true > top / 1.3
-        _mark(fig, first, at, "triangle-up" if far else "x")
+        first_loss = float(loss[curves.gap == first][0])
+        mark_height, is_above = min(first_loss, top / 1.3), first_loss > top / 1.3
+        _mark(fig, first, mark_height, "triangle-up" if is_above else "x")
         # If the mark has a middle height, there is space for its text at its right.
-        room = 1.8 * eps < at <= top / 4
-        says = f"{size(true)} at lead {first:,}, far above" if far else "more than promised"
+        has_room = 1.8 * eps < mark_height <= top / 4
+        words = f"{size(first_loss)} at lead {first:,}, far above" if is_above else "more than promised"
         fig.add_annotation(
             x=first,
-            y=np.log10(at),
-            text=f"<b>from lead {first:,} on</b><br>{says}",
+            y=np.log10(mark_height),
+            text=f"<b>from lead {first:,} on</b><br>{words}",
             showarrow=True,
             arrowhead=0,
             arrowcolor=QUIET,
-            ax=-56 if late else 24 if room else 84,
-            ay=-56 if late else 34 if at > top / 4 else 6 if room else -24,
-            xanchor="right" if late else "left",
-            align="right" if late else "left",
+            ax=-56 if is_late else 24 if has_room else 84,
+            ay=-56 if is_late else 34 if mark_height > top / 4 else 6 if has_room else -24,
+            xanchor="right" if is_late else "left",
+            align="right" if is_late else "left",
         )
         if np.isfinite(true_loss):
             peak, worst = int(curves.gap[np.argmax(loss)]), float(loss.max())
@@ -198,7 +198,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
                 xshift=12 if peak < 0.6 * right else -12,
                 yanchor="bottom",
             )
-    _leads(fig, right)
+    _lead_axis(fig, right)
     ticks = [m * 10.0**e for e in range(-4, 5) for m in (1, 3) if low <= m * 10.0**e <= top]
     fig.update_yaxes(
         type="log",
@@ -325,24 +325,28 @@ def raised(exponent: int) -> str:
     return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def _strong_last(rules: dict[str, np.ndarray], chosen: str) -> list[str]:
+def _chosen_last(rules: dict[str, np.ndarray], chosen: str) -> list[str]:
     return sorted(rules, key=lambda rule: rule == chosen)
 
 
-def _line(fig: go.Figure, x: np.ndarray, y: np.ndarray, rule: str, strong: bool, name: str, text: list[str]) -> None:
-    dots = len(x) <= 20
+def _line(fig: go.Figure, x: np.ndarray, y: np.ndarray, rule: str, is_chosen: bool, name: str, text: list[str]) -> None:
+    has_dots = len(x) <= 20
     fig.add_scatter(
         x=x,
         y=y,
-        mode="lines+markers" if dots else "lines",
-        name=f"<b>{name}</b>" if strong else name,
-        line={"color": NOT_HELD if rule in PUBLISHED else PRIVATE, "width": 4 if strong else 1.5, "dash": DASHES[rule]},
-        marker={"size": 8 if strong else 4},
-        opacity=1 if strong else 0.85,
+        mode="lines+markers" if has_dots else "lines",
+        name=f"<b>{name}</b>" if is_chosen else name,
+        line={
+            "color": NOT_HELD if rule in PUBLISHED else PRIVATE,
+            "width": 4 if is_chosen else 1.5,
+            "dash": DASHES[rule],
+        },
+        marker={"size": 8 if is_chosen else 4},
+        opacity=1 if is_chosen else 0.85,
         text=text,
         meta=rule,
         hovertemplate="%{text}<extra></extra>",
-        legendrank=1 if strong else 1000 + list(DASHES).index(rule),
+        legendrank=1 if is_chosen else 1000 + list(DASHES).index(rule),
     )
 
 
@@ -358,7 +362,7 @@ def _mark(fig: go.Figure, x: float, y: float, symbol: str = "x", text: str = "")
     )
 
 
-def _leads(fig: go.Figure, right: float) -> None:
+def _lead_axis(fig: go.Figure, right: float) -> None:
     fig.update_xaxes(
         title="lead of the top class, in rows",
         range=[-0.02 * right, right],

@@ -170,9 +170,11 @@ def render(report: BoardReport) -> str:
         chosen=report.certificate.epsilon,
         certified=report.certificate.certified,
     )
-    promised = _promised(guarantee, report.prior, report.rows_per_person) if report.certificate.certified else {}
+    certified_values = (
+        _certified_values(guarantee, report.prior, report.rows_per_person) if report.certificate.certified else {}
+    )
     return _PAGE.render(
-        vars(report), floor=report.measure.floor or 0.0, guarantee=guarantee, curve_picture=picture, **promised
+        vars(report), floor=report.measure.floor or 0.0, guarantee=guarantee, curve_picture=picture, **certified_values
     )
 
 
@@ -189,7 +191,7 @@ def promise(guarantee: Guarantee, rows_per_person: int = 1) -> str:
 # ---------------------------------------------------------------- values
 
 
-def _promised(guarantee: Guarantee, prior: float, rows: int) -> dict[str, Any]:
+def _certified_values(guarantee: Guarantee, prior: float, rows: int) -> dict[str, Any]:
     """Return the values of the page that only certified forests have."""
     games = [DistinguishingGame(guarantee, question, rows) for question in guarantee.questions]
     guesses = games[0].hundred_guesses()
@@ -237,13 +239,13 @@ def _points(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def _many(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+def _many(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _page() -> Template:
     """Return the template, which escapes all values, and raises an error if a value is missing."""
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("dpforest.plotting", "."),
         autoescape=True,
         undefined=StrictUndefined,
@@ -251,10 +253,10 @@ def _page() -> Template:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
-    made.filters |= {"commas": "{:,}".format, "factor": factor_up, "many": _many, "percent": _percent}
-    made.filters |= {"points": _points, "up": text_up}
-    made.globals["failure"] = _FAILURE
-    return made.get_template("board_report.html.j2")
+    environment.filters |= {"commas": "{:,}".format, "factor": factor_up, "many": _many, "percent": _percent}
+    environment.filters |= {"points": _points, "up": text_up}
+    environment.globals["failure"] = _FAILURE
+    return environment.get_template("board_report.html.j2")
 
 
 _PAGE: Final = _page()

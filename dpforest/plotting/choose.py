@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from dpforest.evaluation.smallest_epsilon import Answer, Reach
 from dpforest.plotting.compare import MeasureScale
-from dpforest.plotting.curve import LEGEND, across, epsilon_axis, faint_color
+from dpforest.plotting.curve import LEGEND, epsilon_axis, faint_color, horizontal_line
 from dpforest.plotting.style import NEEDED, NON_PRIVATE, NOT_HELD, ON_PAGE_ONLY, PRIVATE, QUIET, figure
 from dpforest.privacy.rationals import text_up
 
@@ -71,14 +71,14 @@ def reach_curve(
     if has_margin:
         name = "margin for the held-out rows"
         fig.add_scatter(y=counted, fill="tonexty", fillcolor=faint_color(color, 0.14), name=name, **line)
-    across(fig, ends, needed, NEEDED, "solid", f"needed {scale.text(needed)}")
+    horizontal_line(fig, ends, needed, NEEDED, "solid", f"needed {scale.text(needed)}")
     if scale.ceiling is not None:
-        across(fig, ends, scale.ceiling, NON_PRIVATE, "dash", scale.ceiling_text)
+        horizontal_line(fig, ends, scale.ceiling, NON_PRIVATE, "dash", scale.ceiling_text)
     if scale.floor is not None:
-        across(fig, ends, scale.floor, QUIET, "dot", scale.floor_text)
+        horizontal_line(fig, ends, scale.floor, QUIET, "dot", scale.floor_text)
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"}, name=ON_PAGE_ONLY)
-    levels = [needed, *(v for v in (scale.floor, scale.ceiling) if v is not None)]
-    low, high = min(*levels, float(counted.min())), max(*levels, float(means.max()))
+    line_values = [needed, *(v for v in (scale.floor, scale.ceiling) if v is not None)]
+    low, high = min(*line_values, float(counted.min())), max(*line_values, float(means.max()))
     pad = max(high - low, 0.02) * 0.08
     tick_format = ".0%" if scale.is_share else None
     fig.update_yaxes(range=[low - pad, min(high + pad, 1.04)], tickformat=tick_format, zeroline=False, automargin=True)
@@ -153,8 +153,8 @@ def epsilon_by_forest(
         )
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
     epsilon_axis(fig, low, high, "ε")
-    few = [e for e in (0.01, 0.1, 1, 10) if low <= e <= high]  # the names of forests leave little room
-    fig.update_xaxes(title="ε" if certified else "ε as claimed", tickvals=few, ticktext=[f"{e:g}" for e in few])
+    ticks = [e for e in (0.01, 0.1, 1, 10) if low <= e <= high]  # the names of forests leave little room
+    fig.update_xaxes(title="ε" if certified else "ε as claimed", tickvals=ticks, ticktext=[f"{e:g}" for e in ticks])
     fig.update_yaxes(
         type="category",
         categoryorder="array",

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dpforest.plotting.curve import LEGEND, across, epsilon_axis, faint_color
+from dpforest.plotting.curve import LEGEND, epsilon_axis, faint_color, horizontal_line
 from dpforest.plotting.style import NON_PRIVATE, QUIET, figure, number, percent
 from dpforest.privacy.rationals import text_up
 
@@ -112,13 +112,13 @@ def comparison(series: Sequence[Series], epsilon: float, scale: MeasureScale, *,
         Whether to draw the bands.
     """
     fig = figure(_HEIGHT, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
-    for one in series:
-        color, group = COLORS[one.place % len(COLORS)], one.name
+    for line in series:
+        color, group = COLORS[line.place % len(COLORS)], line.name
         if bands:
-            band = {"line": {"width": 0, "color": color}, "hoverinfo": "skip", "mode": "lines", "x": one.epsilons}
-            fig.add_scatter(y=one.high, legendgroup=group, showlegend=False, **band)
+            band = {"line": {"width": 0, "color": color}, "hoverinfo": "skip", "mode": "lines", "x": line.epsilons}
+            fig.add_scatter(y=line.high, legendgroup=group, showlegend=False, **band)
             fig.add_scatter(
-                y=one.low,
+                y=line.low,
                 fill="tonexty",
                 fillcolor=faint_color(color, 0.11),
                 legendgroup=group,
@@ -126,24 +126,27 @@ def comparison(series: Sequence[Series], epsilon: float, scale: MeasureScale, *,
                 **band,
             )
         fig.add_scatter(
-            x=one.epsilons,
-            y=one.mean,
-            name=one.name,
+            x=line.epsilons,
+            y=line.mean,
+            name=line.name,
             legendgroup=group,
             mode="lines+markers",
-            line={"color": color, "width": 2.2, "dash": one.dash},
-            marker={"size": 6, "symbol": MARKERS[one.place % len(MARKERS)] + ("" if one.dash == "solid" else "-open")},
-            text=one.texts,
+            line={"color": color, "width": 2.2, "dash": line.dash},
+            marker={
+                "size": 6,
+                "symbol": MARKERS[line.place % len(MARKERS)] + ("" if line.dash == "solid" else "-open"),
+            },
+            text=line.texts,
             hovertemplate="%{text}<extra></extra>",
         )
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"})
-    every = np.concatenate([one.epsilons for one in series])
-    ends = [every.min() * 0.92, every.max() * 1.09]
+    all_epsilons = np.concatenate([line.epsilons for line in series])
+    ends = [all_epsilons.min() * 0.92, all_epsilons.max() * 1.09]
     if scale.ceiling is not None:
-        across(fig, ends, scale.ceiling, NON_PRIVATE, "dash", scale.ceiling_text)
+        horizontal_line(fig, ends, scale.ceiling, NON_PRIVATE, "dash", scale.ceiling_text)
     if scale.floor is not None:
-        across(fig, ends, scale.floor, QUIET, "dot", scale.floor_text)
-    epsilon_axis(fig, every.min(), every.max(), "ε")
+        horizontal_line(fig, ends, scale.floor, QUIET, "dot", scale.floor_text)
+    epsilon_axis(fig, all_epsilons.min(), all_epsilons.max(), "ε")
     low, high = _span(series, scale)
     fig.update_yaxes(range=[low, high], tickformat=".0%" if scale.is_share else None, zeroline=False, automargin=True)
     # The legend is below the axis, because on a phone its many lines would push the curves off the screen.
@@ -155,7 +158,7 @@ def comparison(series: Sequence[Series], epsilon: float, scale: MeasureScale, *,
 
 
 def _span(series: Sequence[Series], scale: MeasureScale) -> tuple[float, float]:
-    values = np.concatenate([np.concatenate([one.low, one.high]) for one in series])
+    values = np.concatenate([np.concatenate([line.low, line.high]) for line in series])
     values = np.append(values, [v for v in (scale.floor, scale.ceiling) if v is not None])
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     pad = max(high - low, 0.02) * 0.1
@@ -184,9 +187,9 @@ def multiples(panels: Sequence[SettingCurves], setting: str, scale: MeasureScale
         horizontal_spacing=0.03,
         vertical_spacing=0.28 / rows,
     )
-    every = sorted({value for panel in panels for value in panel.values})
-    shades = _shades(len(every))
-    seen: set[int] = set()
+    all_values = sorted({value for panel in panels for value in panel.values})
+    shades = _shades(len(all_values))
+    values_in_legend: set[int] = set()
     for i, panel in enumerate(panels):
         row, column = i // columns + 1, i % columns + 1
         for value, mean in zip(panel.values, panel.mean, strict=True):
@@ -196,19 +199,19 @@ def multiples(panels: Sequence[SettingCurves], setting: str, scale: MeasureScale
                 mode="lines+markers",
                 row=row,
                 col=column,
-                name=_named(setting, value),
+                name=_value_name(setting, value),
                 legendgroup=str(value),
                 legendrank=value,
-                showlegend=value not in seen,
+                showlegend=value not in values_in_legend,
                 marker={"size": 4},
-                line={"color": shades[every.index(value)], "width": 2},
+                line={"color": shades[all_values.index(value)], "width": 2},
                 text=[
-                    f"{panel.name}, {_named(setting, value)}, ε = {text_up(e)}: {scale.text(m)}"
+                    f"{panel.name}, {_value_name(setting, value)}, ε = {text_up(e)}: {scale.text(m)}"
                     for e, m in zip(panel.epsilons, mean, strict=True)
                 ],
                 hovertemplate="%{text}<extra></extra>",
             )
-            seen.add(value)
+            values_in_legend.add(value)
     for height, color, dash in ((scale.ceiling, NON_PRIVATE, "dash"), (scale.floor, QUIET, "dot")):
         if height is not None:
             fig.add_hline(y=height, line={"color": color, "width": 1.5, "dash": dash}, row="all", col="all")
@@ -235,7 +238,7 @@ def multiples(panels: Sequence[SettingCurves], setting: str, scale: MeasureScale
     return fig
 
 
-def _named(setting: str, value: int) -> str:
+def _value_name(setting: str, value: int) -> str:
     return f"depth {value}" if setting == "depth" else f"{value} tree{'s' * (value != 1)}"
 
 
@@ -266,7 +269,7 @@ def budget_map(
     fig = figure(90 + 30 * max(len(depths), 2), margin={"l": 8, "r": 8, "t": 12, "b": 8})
     hover = [
         [
-            f"ε = {text_up(e)}, depth {d}: {scale.text(values[i, j])}" + _below(scale, values[i, j])
+            f"ε = {text_up(e)}, depth {d}: {scale.text(values[i, j])}" + _difference_text(scale, values[i, j])
             for j, e in enumerate(epsilons)
         ]
         for i, d in enumerate(depths)
@@ -299,11 +302,11 @@ def budget_map(
         marker={"symbol": "star", "size": 17, "color": "white", "line": {"width": 1.5, "color": "black"}},
     )
     if epsilon is not None and epsilon in epsilons:
-        at = list(epsilons).index(epsilon)
+        column = list(epsilons).index(epsilon)
         fig.add_shape(
             type="rect",
-            x0=at - 0.5,
-            x1=at + 0.5,
+            x0=column - 0.5,
+            x1=column + 0.5,
             y0=-0.5,
             y1=len(depths) - 0.5,
             line={"color": QUIET, "width": 2},
@@ -315,7 +318,7 @@ def budget_map(
     return fig
 
 
-def _below(scale: MeasureScale, value: float) -> str:
+def _difference_text(scale: MeasureScale, value: float) -> str:
     if scale.ceiling is None:
         return ""
     high, low = max(scale.ceiling, value), min(scale.ceiling, value)

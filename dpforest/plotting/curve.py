@@ -63,16 +63,16 @@ def accuracy_curve(
     color = PRIVATE if certified else QUIET
     fig = figure(380, hovermode="x", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     ends = [eps.min() * 0.92, eps.max() * 1.09]
-    without = f"this forest, no noise {percent(without_noise)}"
+    no_noise_name = f"this forest, no noise {percent(without_noise)}"
     if best is not None and best[1] > without_noise:
         name = f"{escape(best[0], 30)}, no privacy {percent(best[1])}"
-        across(fig, ends, best[1], NON_PRIVATE, "dash", name)
-        across(fig, ends, without_noise, NON_PRIVATE, "solid", without, faint=True)
+        horizontal_line(fig, ends, best[1], NON_PRIVATE, "dash", name)
+        horizontal_line(fig, ends, without_noise, NON_PRIVATE, "solid", no_noise_name, faint=True)
     elif best is not None:
-        across(fig, ends, without_noise, NON_PRIVATE, "dash", without)
+        horizontal_line(fig, ends, without_noise, NON_PRIVATE, "dash", no_noise_name)
     else:
-        across(fig, ends, without_noise, NON_PRIVATE, "solid", without, faint=True)
-    across(fig, ends, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor")
+        horizontal_line(fig, ends, without_noise, NON_PRIVATE, "solid", no_noise_name, faint=True)
+    horizontal_line(fig, ends, floor, QUIET, "dot", f"always “{escape(floor_label, 18)}” {percent(floor)}: the floor")
     band = {"line": {"width": 0, "color": color}, "hoverinfo": "skip", "mode": "lines", "x": eps, "showlegend": False}
     fig.add_scatter(y=mean + spread, **band)
     fig.add_scatter(y=mean - spread, fill="tonexty", fillcolor=faint_color(color), **band)
@@ -88,31 +88,34 @@ def accuracy_curve(
         name="this forest, with noise",
         legendrank=1,
     )
-    here = float(np.interp(np.log(epsilon), np.log(eps), mean))
+    mean_here = float(np.interp(np.log(epsilon), np.log(eps), mean))
     fig.add_vline(x=epsilon, line={"color": QUIET, "width": 1, "dash": "dot"}, name=ON_PAGE_ONLY)
     fig.add_scatter(
         meta=ON_PAGE_ONLY,
         x=[epsilon],
-        y=[here],
+        y=[mean_here],
         mode="markers",
         hoverinfo="skip",
         showlegend=False,
         marker={"size": 14, "color": color, "line": {"color": "white", "width": 2.5}},
     )
-    right = np.log(epsilon / eps.min()) < 0.6 * np.log(eps.max() / eps.min())
+    has_room = np.log(epsilon / eps.min()) < 0.6 * np.log(eps.max() / eps.min())
     fig.add_annotation(
         name=ON_PAGE_ONLY,
         x=np.log10(epsilon),
         y=0,
         yref="paper",
-        text=f"<b>you are here</b> {percent(here)}",
+        text=f"<b>you are here</b> {percent(mean_here)}",
         showarrow=False,
-        xanchor="left" if right else "right",
+        xanchor="left" if has_room else "right",
         yanchor="bottom",
-        xshift=5 if right else -5,
+        xshift=5 if has_room else -5,
     )
-    levels = [floor, without_noise, *([best[1]] if best else [])]
-    low, high = min(*levels, float((mean - spread).min()), here), max(*levels, float((mean + spread).max()))
+    line_values = [floor, without_noise, *([best[1]] if best else [])]
+    low, high = (
+        min(*line_values, float((mean - spread).min()), mean_here),
+        max(*line_values, float((mean + spread).max())),
+    )
     pad = max(high - low, 0.02) * 0.12
     fig.update_yaxes(range=[low - 1.6 * pad, min(high + pad, 1.04)], tickformat=".0%", title=None, zeroline=False)
     epsilon_axis(fig, eps.min(), eps.max(), "ε" if certified else "ε as claimed")
@@ -134,15 +137,15 @@ def epsilon_axis(fig: go.Figure, low: float, high: float, name: str) -> None:
     )
 
 
-def mark_others(fig: go.Figure, others: Sequence[tuple[float, str]]) -> None:
+def mark_others(fig: go.Figure, marks: Sequence[tuple[float, str]]) -> None:
     """Add small marks at the top of a chart over ε, with text on hover.
 
     Parameters
     ----------
-    others : sequence of (ε, words)
+    marks : sequence of (ε, words)
         Budgets to mark, and the text that a mark shows on hover.
     """
-    for epsilon, words in others:
+    for epsilon, words in marks:
         fig.add_annotation(
             name=ON_PAGE_ONLY,
             x=np.log10(epsilon),
@@ -160,7 +163,7 @@ def spread_over(values: np.ndarray) -> np.ndarray:
     return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
 
 
-def across(
+def horizontal_line(
     fig: go.Figure, ends: Sequence[float], y: float, color: str, dash: str, name: str, *, faint: bool = False
 ) -> None:
     """Draw a horizontal line whose name is in the legend, where the name covers nothing in the figure."""

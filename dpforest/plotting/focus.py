@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpforest.plotting.class_mix import WIDTH, key_of_classes, mix_bar, shown_classes
-from dpforest.plotting.geometry import Drawn, focus_nodes
+from dpforest.plotting.geometry import Drawing, focus_nodes
 from dpforest.plotting.overview import describe
 from dpforest.plotting.style import (
     EMPTY,
@@ -54,64 +54,64 @@ def focus_tree(
     """
     tree = nodes.trees
     followed = set(path)
-    drawn = focus_nodes(tree, root, min(levels, MOST_LEVELS), nodes.counts.sum(axis=1), keep=followed)
-    deepest = max(drawn.level.values())
+    drawing = focus_nodes(tree, root, min(levels, MOST_LEVELS), nodes.counts.sum(axis=1), keep=followed)
+    deepest = max(drawing.level.values())
     fig = figure(
-        LINE * drawn.n_lines + 60, hovermode="closest", hoverdistance=30, margin={"l": 4, "r": 4, "t": 4, "b": 4}
+        LINE * drawing.n_lines + 60, hovermode="closest", hoverdistance=30, margin={"l": 4, "r": 4, "t": 4, "b": 4}
     )
     for on_path, color, width in ((False, QUIET, 1), (True, FOLLOWED, 3)):
-        x, y = _links(tree, drawn, followed if on_path else None)
+        x, y = _links(tree, drawing, followed if on_path else None)
         fig.add_scatter(x=x, y=y, mode="lines", line={"color": color, "width": width}, hoverinfo="skip")
-    _nodes(fig, nodes, domain, drawn, followed)
-    more = [
-        _written(drawn.level[parent] + 1, line, f"… {n_more} more values", xshift=-6)
-        for parent, (n_more, line) in drawn.left_out.items()
+    _nodes(fig, nodes, domain, drawing, followed)
+    omission_notes = [
+        _annotation(drawing.level[parent] + 1, line, f"… {n_more} more values", xshift=-6)
+        for parent, (n_more, line) in drawing.left_out.items()
     ]
-    shown = shown_classes(nodes.counts[0])
+    class_indices = shown_classes(nodes.counts[0])
     # All annotations are set at once, because plotly checks all annotations whenever one is added.
-    key = _written(0, -1.1, key_of_classes(domain.classes, shown), xshift=-6)
-    fig.layout.annotations = [key, *more, *_texts(nodes, domain, drawn)]
+    key = _annotation(0, -1.1, key_of_classes(domain.classes, class_indices), xshift=-6)
+    fig.layout.annotations = [key, *omission_notes, *_texts(nodes, domain, drawing)]
     fig.layout.shapes = [
         bar
-        for node in drawn.nodes
-        for bar in mix_bar(nodes.counts[node], shown, drawn.level[node], drawn.height[node], 11, _DOWN)
+        for node in drawing.nodes
+        for bar in mix_bar(nodes.counts[node], class_indices, drawing.level[node], drawing.height[node], 11, _DOWN)
     ]
     fig.update_xaxes(visible=False, range=[-0.05, deepest + 1.0], fixedrange=True)
-    fig.update_yaxes(visible=False, range=[drawn.n_lines - 0.4, -1.5], fixedrange=True)
+    fig.update_yaxes(visible=False, range=[drawing.n_lines - 0.4, -1.5], fixedrange=True)
     return fig
 
 
-def _links(tree: Trees, drawn: Drawn, followed: set[int] | None) -> tuple[list, list]:
+def _links(tree: Trees, drawing: Drawing, followed: set[int] | None) -> tuple[list, list]:
     """Return the coordinates of lines from parents to children.
 
     Each line first runs vertically and then horizontally, so that it does not cross the parent's text.
     """
     x: list[float | None] = []
     y: list[float | None] = []
-    for node in drawn.nodes[1:]:
+    for node in drawing.nodes[1:]:
         parent = int(tree.parent[node])
         if followed is not None and not {node, parent} <= followed:
             continue
-        x += [drawn.level[parent], drawn.level[parent], drawn.level[node], None]
-        y += [drawn.height[parent], drawn.height[node], drawn.height[node], None]
+        x += [drawing.level[parent], drawing.level[parent], drawing.level[node], None]
+        y += [drawing.height[parent], drawing.height[node], drawing.height[node], None]
     if followed is None:
-        for parent, (_, line) in drawn.left_out.items():
-            x += [drawn.level[parent], drawn.level[parent], drawn.level[parent] + 0.9, None]
-            y += [drawn.height[parent], line, line, None]
+        for parent, (_, line) in drawing.left_out.items():
+            x += [drawing.level[parent], drawing.level[parent], drawing.level[parent] + 0.9, None]
+            y += [drawing.height[parent], line, line, None]
     return x, y
 
 
-def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, followed: set[int]) -> None:
-    nodes, flip = np.array(drawn.nodes), table.flip
+def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawing: Drawing, followed: set[int]) -> None:
+    nodes, flip = np.array(drawing.nodes), table.flip
     n_rows = table.counts[nodes].sum(axis=1)
     share = np.sqrt(n_rows / max(int(n_rows.max()), 1))
     empty = ~np.isfinite(flip[nodes])
-    hover = [_hover(table, domain, node) for node in drawn.nodes]
+    hover = [_hover(table, domain, node) for node in drawing.nodes]
     fig.add_scatter(
-        x=[drawn.level[n] for n in drawn.nodes],
-        y=[drawn.height[n] for n in drawn.nodes],
+        x=[drawing.level[n] for n in drawing.nodes],
+        y=[drawing.height[n] for n in drawing.nodes],
         mode="markers",
-        customdata=drawn.nodes,
+        customdata=drawing.nodes,
         text=hover,
         hovertemplate="%{text}<extra></extra>",
         marker={
@@ -120,7 +120,7 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
             "cmin": 0,
             "cmax": highest_flip(domain.n_classes),
             "colorscale": FLIP_SCALE,
-            "line": {"color": [FOLLOWED if n in followed else QUIET for n in drawn.nodes], "width": 1.5},
+            "line": {"color": [FOLLOWED if n in followed else QUIET for n in drawing.nodes], "width": 1.5},
             "opacity": np.where(empty, 0.0, 1.0),
         },
         selected={"marker": {"opacity": 1}},
@@ -128,8 +128,8 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
     )
     if empty.any():  # white squares, so that nodes without data also differ by their shape
         fig.add_scatter(
-            x=[drawn.level[int(n)] for n in nodes[empty]],
-            y=[drawn.height[int(n)] for n in nodes[empty]],
+            x=[drawing.level[int(n)] for n in nodes[empty]],
+            y=[drawing.height[int(n)] for n in nodes[empty]],
             mode="markers",
             customdata=nodes[empty],
             text=[h for h, e in zip(hover, empty, strict=True) if e],
@@ -140,17 +140,19 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawn: Drawn, follo
         )
 
 
-def _texts(table: NodeTable, domain: Domain, drawn: Drawn) -> list[dict[str, Any]]:
-    """Return two lines of text for each node: its test or label, and after the class bar the result of `_who`."""
-    out = []
-    for node in drawn.nodes:
-        x, y, has_bar = drawn.level[node], drawn.height[node], bool(table.counts[node].any())
-        out.append(_written(x, y, _asks(table, domain, node, drawn), xshift=11, yshift=_UP))
-        out.append(_written(x, y, _who(table, domain, node), xshift=_AFTER_BAR if has_bar else 11, yshift=_DOWN))
-    return out
+def _texts(table: NodeTable, domain: Domain, drawing: Drawing) -> list[dict[str, Any]]:
+    """Return two lines of text for each node: its test or label, and after the class bar the result of `_rows_text`."""
+    annotations = []
+    for node in drawing.nodes:
+        x, y, has_bar = drawing.level[node], drawing.height[node], bool(table.counts[node].any())
+        annotations.append(_annotation(x, y, _test_text(table, domain, node, drawing), xshift=11, yshift=_UP))
+        annotations.append(
+            _annotation(x, y, _rows_text(table, domain, node), xshift=_AFTER_BAR if has_bar else 11, yshift=_DOWN)
+        )
+    return annotations
 
 
-def _written(x: float, y: float, text: str, **settings: Any) -> dict[str, Any]:
+def _annotation(x: float, y: float, text: str, **settings: Any) -> dict[str, Any]:
     """Return an annotation whose text starts at a point."""
     return {
         "x": x,
@@ -164,22 +166,22 @@ def _written(x: float, y: float, text: str, **settings: Any) -> dict[str, Any]:
     }
 
 
-def _asks(table: NodeTable, domain: Domain, node: int, drawn: Drawn) -> str:
+def _test_text(table: NodeTable, domain: Domain, node: int, drawing: Drawing) -> str:
     """Return the answer that leads to a node, and the node's test or, for a leaf, its label."""
     tree = table.trees
-    came = answer(tree, domain, node, 14)
-    start = f"<b>{came}</b>&nbsp; " if came else ""
+    answer_text = answer(tree, domain, node, 14)
+    start = f"<b>{answer_text}</b>&nbsp; " if answer_text else ""
     if tree.kind[node] == LEAF:
         return f"{start}→ <b>{escape(domain.classes[table.label[node]], 14)}</b>"
-    ends = drawn.level[node] == max(drawn.level.values())
-    return f"{start}{question(tree, domain, node, 16)}{' ›' if ends else ''}"
+    is_last_level = drawing.level[node] == max(drawing.level.values())
+    return f"{start}{question(tree, domain, node, 16)}{' ›' if is_last_level else ''}"
 
 
-def _who(table: NodeTable, domain: Domain, node: int) -> str:
+def _rows_text(table: NodeTable, domain: Domain, node: int) -> str:
     """Return the second line of text of a node: the most frequent class and its share or, for a leaf, the flip rate.
 
     If the draws of tests are recorded, the line of an inner node also has the probability p with which its test was
-    drawn, and the ratio of p to the probability in a draw that ignores the rows.
+    drawn. After p, it has the ratio of p to the probability of the same test in a draw that ignores the rows.
     """
     flip, counts = float(table.flip[node]), table.counts[node]
     if table.trees.kind[node] == LEAF:
@@ -194,14 +196,14 @@ def _who(table: NodeTable, domain: Domain, node: int) -> str:
     if table.probability is None or table.chance is None:
         return majority
     p, chance = float(table.probability[node]), float(table.chance[node])
-    return f"{majority} · <i>p {_likely(p)} ×{_times(p / chance)}</i>"
+    return f"{majority} · <i>p {_probability_text(p)} ×{_ratio_text(p / chance)}</i>"
 
 
-def _likely(probability: float) -> str:
+def _probability_text(probability: float) -> str:
     return "&lt;1 %" if 0 < probability < 0.01 else percent(probability, 0)
 
 
-def _times(ratio: float) -> str:
+def _ratio_text(ratio: float) -> str:
     """Return the text of a ratio, with one decimal place if it is below 10."""
     return f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}"
 

@@ -30,25 +30,25 @@ class Span:
 def spans(tree: Trees) -> Span:
     """Return the spans of a single tree (`Trees.select`)."""
     n, level, parent = tree.n_nodes, tree.level, tree.parent
-    below = (tree.kind == LEAF).astype(np.int64)
-    rows = [np.flatnonzero(level == depth) for depth in range(int(level.max(initial=0)) + 1)]
-    for nodes in rows[:0:-1]:
-        np.add.at(below, parent[nodes], below[nodes])
+    n_leaves = (tree.kind == LEAF).astype(np.int64)
+    nodes_of_level = [np.flatnonzero(level == depth) for depth in range(int(level.max(initial=0)) + 1)]
+    for nodes in nodes_of_level[:0:-1]:
+        np.add.at(n_leaves, parent[nodes], n_leaves[nodes])
     start = np.zeros(n, np.int64)
-    for nodes in rows[1:]:
+    for nodes in nodes_of_level[1:]:
         before = np.zeros(n, np.int64)
-        before[nodes] = np.cumsum(below[nodes]) - below[nodes]
+        before[nodes] = np.cumsum(n_leaves[nodes]) - n_leaves[nodes]
         start[nodes] = start[parent[nodes]] + before[nodes] - before[tree.first_child[parent[nodes]]]
-    node_at = np.full((len(rows), int(below[0])), -1, np.int64)
-    for depth, nodes in enumerate(rows):
-        wide = np.repeat(nodes, below[nodes])
-        first = np.repeat(np.cumsum(below[nodes]) - below[nodes], below[nodes])
-        node_at[depth, start[wide] + np.arange(len(wide)) - first] = wide
-    return Span(start, start + below, node_at)
+    node_at = np.full((len(nodes_of_level), int(n_leaves[0])), -1, np.int64)
+    for depth, nodes in enumerate(nodes_of_level):
+        node_of_leaf = np.repeat(nodes, n_leaves[nodes])
+        first = np.repeat(np.cumsum(n_leaves[nodes]) - n_leaves[nodes], n_leaves[nodes])
+        node_at[depth, start[node_of_leaf] + np.arange(len(node_of_leaf)) - first] = node_of_leaf
+    return Span(start, start + n_leaves, node_at)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawing:
     """Nodes of a drawing of a part of a tree, from top to bottom.
 
     Parameters
@@ -72,11 +72,11 @@ class Drawn:
 
 def focus_nodes(
     tree: Trees, root: int, levels: int, rank: np.ndarray, *, most_rows: int = 32, keep: Collection[int] = ()
-) -> Drawn:
+) -> Drawing:
     """Choose the nodes of a drawing that begins at `root` and has at most `levels` levels.
 
-    If the drawing has more than `most_rows` lines, the function omits children of nodes with many children, and then
-    whole levels, until the drawing has at most this many lines or only two levels.
+    If the drawing has more than `most_rows` lines, the function first omits children of nodes with many children, and
+    then whole levels. It stops when the drawing has at most this many lines, or only two levels.
 
     Parameters
     ----------
@@ -92,13 +92,13 @@ def focus_nodes(
         rank[list(keep)] = np.iinfo(np.int64).max
     for depth in range(levels, 1, -1):
         for most_children in (12, 6, 4):
-            drawn = _place(tree, root, depth, rank, most_children)
-            if drawn.n_lines <= most_rows:
-                return drawn
-    return drawn
+            drawing = _place(tree, root, depth, rank, most_children)
+            if drawing.n_lines <= most_rows:
+                return drawing
+    return drawing
 
 
-def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children: int) -> Drawn:
+def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children: int) -> Drawing:
     nodes: list[int] = []
     level: dict[int, int] = {root: 0}
     height: dict[int, float] = {}
@@ -132,4 +132,4 @@ def _place(tree: Trees, root: int, levels: int, rank: np.ndarray, most_children:
         height[node] = first[len(first) // 2] - 0.5
 
     visit(root)
-    return Drawn(nodes, level, height, left_out, line)
+    return Drawing(nodes, level, height, left_out, line)

@@ -14,7 +14,7 @@ from dpforest.plotting.curve import LEGEND, epsilon_axis
 from dpforest.plotting.style import QUIET, escape, figure, percent
 from dpforest.privacy.rationals import text_up
 
-_NAMED: Final = 8  # at most this many groups, with the lowest and the highest rates, have a color and a name
+_MOST_COLORED: Final = 8  # largest number of groups with a color and a name
 _LONGEST: Final = 24  # longer names of groups are cut to this number of characters
 
 
@@ -33,9 +33,9 @@ def rate_curves(epsilons: np.ndarray, values: np.ndarray, names: Sequence[str], 
         The selected ε, which is among `epsilons`.
     """
     fig = figure(380, hovermode="closest", margin={"l": 8, "r": 12, "t": 8, "b": 8})
-    named = _named(values[list(epsilons).index(epsilon)])
-    for group in sorted(range(len(names)), key=lambda group: group in named):
-        place = named.index(group) if group in named else -1
+    colored = _colored_groups(values[list(epsilons).index(epsilon)])
+    for group in sorted(range(len(names)), key=lambda group: group in colored):
+        place = colored.index(group) if group in colored else -1
         name = escape(names[group], _LONGEST)
         fig.add_scatter(
             x=epsilons,
@@ -67,14 +67,17 @@ def rate_intervals(table: pd.DataFrame) -> go.Figure:
     table : DataFrame
         Result of `group_rates.by_group`.
     """
-    shown = table[table["rate"].notna()]
-    fig = figure(90 + 30 * len(shown), margin={"l": 8, "r": 12, "t": 8, "b": 8})
-    labels = [f"{escape(name, _LONGEST)} · {n:,}" for name, n in zip(shown["group"], shown["persons"], strict=True)]
-    named = _named(table["rate"].to_numpy(float))
-    places = [named.index(group) if group in named else -1 for group in shown.index]
+    known_rates = table[table["rate"].notna()]
+    fig = figure(90 + 30 * len(known_rates), margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    labels = [
+        f"{escape(name, _LONGEST)} · {n:,}"
+        for name, n in zip(known_rates["group"], known_rates["persons"], strict=True)
+    ]
+    colored = _colored_groups(table["rate"].to_numpy(float))
+    places = [colored.index(group) if group in colored else -1 for group in known_rates.index]
     fig.add_scatter(
-        x=shown["rate"],
-        y=np.arange(len(shown)),
+        x=known_rates["rate"],
+        y=np.arange(len(known_rates)),
         mode="markers",
         marker={
             "size": 9,
@@ -84,21 +87,21 @@ def rate_intervals(table: pd.DataFrame) -> go.Figure:
         error_x={
             "type": "data",
             "symmetric": False,
-            "array": shown["high"] - shown["rate"],
-            "arrayminus": shown["rate"] - shown["low"],
+            "array": known_rates["high"] - known_rates["rate"],
+            "arrayminus": known_rates["rate"] - known_rates["low"],
             "color": QUIET,
             "thickness": 1.5,
         },
         text=[
             f"<b>{label}</b><br>{percent(rate)} ({percent(low)} to {percent(high)}) of {rows:,} rows"
             for label, rate, low, high, rows in zip(
-                labels, shown["rate"], shown["low"], shown["high"], shown["rows"], strict=True
+                labels, known_rates["rate"], known_rates["low"], known_rates["high"], known_rates["rows"], strict=True
             )
         ],
         hovertemplate="%{text}<extra></extra>",
     )
-    if len(shown):
-        overall = float(np.average(shown["rate"], weights=shown["rows"]))
+    if len(known_rates):
+        overall = float(np.average(known_rates["rate"], weights=known_rates["rows"]))
         fig.add_vline(x=overall, line={"color": QUIET, "width": 1, "dash": "dot"})
         fig.add_annotation(
             x=overall, y=1, yref="paper", text=f"all {percent(overall)}", showarrow=False, yanchor="bottom"
@@ -109,10 +112,10 @@ def rate_intervals(table: pd.DataFrame) -> go.Figure:
     return fig
 
 
-def _named(rates: np.ndarray) -> list[int]:
+def _colored_groups(rates: np.ndarray) -> list[int]:
     """Return the groups that get a color, in order: all groups, or those with the lowest and the highest rates."""
     known = np.flatnonzero(np.isfinite(rates))
-    if len(known) <= _NAMED:
+    if len(known) <= _MOST_COLORED:
         return known.tolist()
     order = known[np.argsort(rates[known], kind="stable")]
-    return sorted([*order[: _NAMED // 2].tolist(), *order[-_NAMED // 2 :].tolist()])
+    return sorted([*order[: _MOST_COLORED // 2].tolist(), *order[-_MOST_COLORED // 2 :].tolist()])

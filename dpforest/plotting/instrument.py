@@ -84,13 +84,15 @@ def line_of(rows: Sequence[Row], epsilons: Sequence[float], measure: str = "accu
     """
     line: Line = {"mean": [], "spread": [], "depth": [], "trees": []}
     for epsilon in epsilons:
-        some = [row for row in rows if row["epsilon"] == epsilon]
-        values = np.array([row[measure] for row in some], float)
+        releases = [row for row in rows if row["epsilon"] == epsilon]
+        values = np.array([row[measure] for row in releases], float)
         values = values[np.isfinite(values)]
         line["mean"].append(_rounded(values.mean()) if len(values) else None)
         line["spread"].append(_rounded(values.std(ddof=1)) if len(values) > 1 else 0.0 if len(values) else None)
         for name in ("depth", "trees"):
-            line[name].append(float(np.quantile([row[name] for row in some], 0.5, method="lower")) if some else None)
+            line[name].append(
+                float(np.quantile([row[name] for row in releases], 0.5, method="lower")) if releases else None
+            )
     return line
 
 
@@ -138,22 +140,22 @@ def drawn_tree(
     nodes = view.nodes(tree)
     trees, domain = nodes.trees, view.domain_of(tree)
     deepest = _deepest_drawn(trees)
-    drawn = np.flatnonzero(trees.level <= deepest)
-    place = {int(node): i for i, node in enumerate(drawn)}
+    drawn_nodes = np.flatnonzero(trees.level <= deepest)
+    place = {int(node): i for i, node in enumerate(drawn_nodes)}
     first, last = extents(trees, deepest, np.where(nodes.counts.any(axis=1), _WIDER, 1))
-    of_leaves = view.n_counted[int(view.trees.leaf_start[tree]) : int(view.trees.leaf_start[tree + 1])]
+    leaf_sizes = view.n_counted[int(view.trees.leaf_start[tree]) : int(view.trees.leaf_start[tree + 1])]
     values = dict(zip(trees.leaf_nodes.tolist(), _values(view, tree), strict=True)) if _is_booster(view) else {}
-    flips = _flips(trees, deepest, of_leaves, [flips_at(epsilon) for epsilon in epsilons])
+    flips = _flips(trees, deepest, leaf_sizes, [flips_at(epsilon) for epsilon in epsilons])
     below = _leaves_below(trees)
     true_labels = {} if values else dict(zip(trees.leaf_nodes.tolist(), _true_labels(view, tree), strict=True))
-    out = []
-    for node in drawn.tolist():
+    described = []
+    for node in drawn_nodes.tolist():
         counts = nodes.counts[node]
         is_end = trees.kind[node] == LEAF or trees.level[node] == deepest
         order = np.argsort(-counts, kind="stable").tolist()
         label = true_labels.get(node, order[0])
         other = order[0] if label != order[0] else order[1]
-        out.append(
+        described.append(
             {
                 "parent": place[int(trees.parent[node])] if trees.level[node] else -1,
                 "level": int(trees.level[node]),
@@ -172,7 +174,7 @@ def drawn_tree(
         )
     return {
         "classes": [visible(str(label)) for label in domain.classes],
-        "nodes": out,
+        "nodes": described,
         "depth": int(trees.level.max()),
     }
 
@@ -255,13 +257,13 @@ def _flips(
     end = trees.leaf_nodes.copy()
     while (inner := trees.level[end] > deepest).any():
         end[inner] = trees.parent[end[inner]]
-    ends, which = np.unique(end, return_inverse=True)
-    rows = np.bincount(which, n_rows)
+    ends, end_of_leaf = np.unique(end, return_inverse=True)
+    rows = np.bincount(end_of_leaf, n_rows)
     columns: list[list[float | None]] = []
-    for of_leaves in flips:
-        if of_leaves is None:
+    for leaf_flips in flips:
+        if leaf_flips is None:
             columns.append([None] * len(ends))
             continue
-        mean = np.bincount(which, np.nan_to_num(of_leaves) * n_rows) / np.maximum(rows, 1e-12)
+        mean = np.bincount(end_of_leaf, np.nan_to_num(leaf_flips) * n_rows) / np.maximum(rows, 1e-12)
         columns.append([_rounded(m) if n else None for m, n in zip(mean.tolist(), rows.tolist(), strict=True)])
     return {node: [column[i] for column in columns] for i, node in enumerate(ends.tolist())}

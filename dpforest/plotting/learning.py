@@ -37,16 +37,16 @@ def learning_chart(
     """
     color = PRIVATE if certified else QUIET
     fig = figure(380, hovermode="closest", margin={"l": 8, "r": 12, "t": 28, "b": 8})
-    beyonds = [beyond(learning, e) for e in epsilons]
-    right = max(more.rows[-1] for more in beyonds)
+    extrapolations = [beyond(learning, e) for e in epsilons]
+    right = max(extrapolation.rows[-1] for extrapolation in extrapolations)
     shade_beyond(fig, learning.n_rows, right)
     ends, low, high = [], [target], [target]
-    for i, (epsilon, more) in enumerate(zip(epsilons, beyonds, strict=True)):
+    for i, (epsilon, extrapolation) in enumerate(zip(epsilons, extrapolations, strict=True)):
         mean = learning.by_rows(epsilon)
         draw_curve(fig, learning, epsilon, i, color, dashed=not (i == 0 and needed[0].how == "observed"))
         ends.append((float(mean[0]), f"ε = {text_up(epsilon)}", i))
         low += [float(mean.min())]
-        high += [float(mean.max()), *([float(more.accuracy.max())] if i else [])]
+        high += [float(mean.max()), *([float(extrapolation.accuracy.max())] if i else [])]
     name_curves(fig, learning, ends, max(high) - min(low))
     fig.add_hline(y=target, line={"color": NON_PRIVATE, "width": 2, "dash": "longdash"})
     fig.add_annotation(
@@ -77,8 +77,8 @@ def draw_curve(
     fig: go.Figure, learning: Learning, epsilon: float, place: int, color: str, *, dashed: bool = True
 ) -> None:
     """Draw the measured accuracy over rows at an ε and, if `dashed`, a dashed line of the extrapolated accuracy."""
-    mean, error, more = learning.by_rows(epsilon), learning.error_by_rows(epsilon), beyond(learning, epsilon)
-    look = {"color": color, "width": WIDTHS[place]}
+    mean, error, extrapolation = learning.by_rows(epsilon), learning.error_by_rows(epsilon), beyond(learning, epsilon)
+    line = {"color": color, "width": WIDTHS[place]}
     text = [
         f"<b>ε = {text_up(epsilon)}</b>, {r:,} rows: {percent(m)} ± {100 * s:.1f}<br>measured"
         for r, m, s in zip(learning.rows, mean, error, strict=True)
@@ -87,26 +87,26 @@ def draw_curve(
         x=learning.rows,
         y=mean,
         mode="lines+markers",
-        line=look,
+        line=line,
         marker={"size": 8, "symbol": SYMBOLS[place], "color": color},
         text=text,
         meta=f"measured {place}",
         hovertemplate="%{text}<extra></extra>",
     )
-    if not dashed or len(more.rows) == 1:
+    if not dashed or len(extrapolation.rows) == 1:
         return
-    band = {"x": more.rows, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    fig.add_scatter(y=more.accuracy + more.error, **band)
-    fig.add_scatter(y=more.accuracy - more.error, fill="tonexty", fillcolor=_faint(color), **band)
+    band = {"x": extrapolation.rows, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    fig.add_scatter(y=extrapolation.accuracy + extrapolation.error, **band)
+    fig.add_scatter(y=extrapolation.accuracy - extrapolation.error, fill="tonexty", fillcolor=_faint(color), **band)
     hover = [
         f"<b>ε = {text_up(epsilon)}</b>, {r:,.0f} rows: about {percent(m)} ± {100 * s:.1f}<br>extrapolated"
-        for r, m, s in zip(more.rows, more.accuracy, more.error, strict=True)
+        for r, m, s in zip(extrapolation.rows, extrapolation.accuracy, extrapolation.error, strict=True)
     ]
     fig.add_scatter(
-        x=more.rows,
-        y=more.accuracy,
+        x=extrapolation.rows,
+        y=extrapolation.accuracy,
         mode="lines",
-        line={**look, "dash": "dash"},
+        line={**line, "dash": "dash"},
         text=hover,
         meta=f"extrapolated {place}",
         hovertemplate="%{text}<extra></extra>",
@@ -115,7 +115,7 @@ def draw_curve(
 
 def name_curves(fig: go.Figure, learning: Learning, ends: list[tuple[float, str, int]], height: float) -> None:
     """Write the name of each curve before its first point; the name of the first curve (`place` 0) is bold."""
-    for y, name, i in _apart(ends, LINE_OF_TEXT * max(height, 0.02)):
+    for y, name, i in _moved_apart(ends, LINE_OF_TEXT * max(height, 0.02)):
         fig.add_annotation(
             x=np.log10(learning.rows[0]),
             y=y,
@@ -183,12 +183,12 @@ def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], t
             )
 
 
-def _apart(ends: list[tuple[float, str, int]], least: float) -> list[tuple[float, str, int]]:
+def _moved_apart(ends: list[tuple[float, str, int]], least: float) -> list[tuple[float, str, int]]:
     """Move the names of curves up, so that each is at least `least` above the name below it."""
-    out: list[tuple[float, str, int]] = []
+    moved: list[tuple[float, str, int]] = []
     for y, name, i in sorted(ends):
-        out.append((y if not out else max(y, out[-1][0] + least), name, i))
-    return out
+        moved.append((y if not moved else max(y, moved[-1][0] + least), name, i))
+    return moved
 
 
 def _faint(color: str) -> str:

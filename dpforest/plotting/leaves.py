@@ -55,12 +55,12 @@ def flip_histogram(
     share = weight / max(float(weights.sum()), 1.0)
     middle = (edges[:-1] + edges[1:]) / 2
     n_leaves, _ = by_flip(np.ones(len(flip)))
-    held = [""] * N_BINS if n_rows is None else [f" with {plural(int(n), 'row')}" for n in by_flip(n_rows)[0]]
-    what = f"{counted} are in" if not by_leaf else f"leaves with {counted}:"
+    row_texts = [""] * N_BINS if n_rows is None else [f" with {plural(int(n), 'row')}" for n in by_flip(n_rows)[0]]
+    subject = f"{counted} are in" if not by_leaf else f"leaves with {counted}:"
     text = [
-        f"{percent(s)} of {what} {plural(int(n), 'leaf', 'leaves')}{rows}<br>"
+        f"{percent(s)} of {subject} {plural(int(n), 'leaf', 'leaves')}{rows}<br>"
         f"whose label flips in {percent(a, 0)} to {percent(b, 0)} of releases"
-        for s, n, rows, a, b in zip(share, n_leaves, held, edges, edges[1:], strict=False)
+        for s, n, rows, a, b in zip(share, n_leaves, row_texts, edges, edges[1:], strict=False)
     ]
     fig = figure(280, bargap=0.06, hovermode="closest")
     fig.add_bar(
@@ -111,19 +111,19 @@ def votes(labels: np.ndarray, flip: np.ndarray, classes: tuple, *, tree: int, tr
         True class index of the record, which gets a check mark.
     """
     order = np.argsort(-np.bincount(labels, minlength=len(classes)), kind="stable")
-    shown = [int(c) for c in order if (labels == c).any()]
-    wide = 25
+    voted_classes = [int(c) for c in order if (labels == c).any()]
+    squares_per_line = 25
     fig = figure(100, hovermode="closest", hoverdistance=20, margin={"l": 8, "r": 8, "t": 4, "b": 4})
     x, y, text, tree_of = [], [], [], []
-    line, names, at = 0.0, [], []
-    for c in shown:
+    line, names, label_heights = 0.0, [], []
+    for c in voted_classes:
         trees = np.flatnonzero(labels == c)
-        n_lines = -(-len(trees) // wide)
+        n_lines = -(-len(trees) // squares_per_line)
         names.append(f"<b>{escape(classes[c], 16)}</b><br>{len(trees)} of {len(labels)}{' ✓' if c == truth else ''}")
-        at.append(line + (n_lines - 1) / 2)
+        label_heights.append(line + (n_lines - 1) / 2)
         for i, t in enumerate(trees):
-            x.append(i % wide)
-            y.append(line + i // wide)
+            x.append(i % squares_per_line)
+            y.append(line + i // squares_per_line)
             tree_of.append(int(t))
             rate = "no data: pure noise" if not np.isfinite(flip[t]) else f"its leaf flips in {flip_percent(flip[t])}"
             text.append(f"tree {t + 1} votes for {escape(classes[c], 40)}<br>{rate}<br>click to see its path")
@@ -155,8 +155,13 @@ def votes(labels: np.ndarray, flip: np.ndarray, classes: tuple, *, tree: int, tr
         unselected={"marker": {"opacity": 1}},
     )
     fig.update_layout(height=int(18 * (line + 0.4)) + 24)
-    fig.update_xaxes(visible=False, range=[-0.8, wide - 0.2], fixedrange=True)
+    fig.update_xaxes(visible=False, range=[-0.8, squares_per_line - 0.2], fixedrange=True)
     fig.update_yaxes(
-        range=[line - 0.2, -0.9], tickvals=at, ticktext=names, showgrid=False, zeroline=False, fixedrange=True
+        range=[line - 0.2, -0.9],
+        tickvals=label_heights,
+        ticktext=names,
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
     )
     return fig

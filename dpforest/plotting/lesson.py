@@ -69,7 +69,7 @@ def ring(fig: go.Figure, x, y) -> None:
     fig.add_scatter(x=[x], y=[y], mode="markers", showlegend=False, marker=marker)
 
 
-def unknown(fig: go.Figure, x, y) -> None:
+def question_mark(fig: go.Figure, x, y) -> None:
     """Draw a question mark at the position of the answer."""
     fig.add_annotation(x=x, y=y, text="<b>?</b>", showarrow=False, font={"size": 44, "color": QUIET})
 
@@ -82,8 +82,8 @@ def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
     marks : sequence of float, or None
         For each student: 1 if the attacker is right, 0 if wrong, and 0.5 if a coin decides. None hides the marks.
     """
-    named = {1.0: "rebuilt correctly", 0.0: "rebuilt wrongly", 0.5: "a coin decides"}
-    outcomes = ["not told"] * 30 if marks is None else [named[float(mark)] for mark in marks]
+    outcome_of_mark = {1.0: "rebuilt correctly", 0.0: "rebuilt wrongly", 0.5: "a coin decides"}
+    outcomes = ["not told"] * 30 if marks is None else [outcome_of_mark[float(mark)] for mark in marks]
     fig = lesson_figure(showlegend=True)
     for name, (color, symbol, sign) in _TILES.items():
         seats = [i for i, outcome in enumerate(outcomes) if outcome == name]
@@ -104,18 +104,18 @@ def class_tiles(marks: Sequence[float] | None, columns: int = 6) -> go.Figure:
     return fig
 
 
-def leaf_lies(lies: np.ndarray, at: int | None) -> go.Figure:
+def leaf_lies(lies: np.ndarray, selected: int | None) -> go.Figure:
     """Draw the probability that a leaf publishes a wrong label against its number of students.
 
     Parameters
     ----------
     lies : float array
         Probability in a leaf with 0, 1, 2, ... students.
-    at : int or None
+    selected : int or None
         The selected number of students. None hides the answer: only the empty leaf is drawn.
     """
     fig = lesson_figure()
-    known = lies if at is not None else lies[:1]
+    known = lies if selected is not None else lies[:1]
     fig.add_scatter(
         x=np.arange(len(known)),
         y=known,
@@ -123,21 +123,21 @@ def leaf_lies(lies: np.ndarray, at: int | None) -> go.Figure:
         line={"color": PRIVATE, "width": 2, "dash": "dot"},
         marker={"size": 13, "color": PRIVATE},
     )
-    if at is None:
-        unknown(fig, 1, 0.25)
+    if selected is None:
+        question_mark(fig, 1, 0.25)
         note(fig, 0, 0.5, "a coin: 50 %", xanchor="left", xshift=14)
     else:
         fig.add_scatter(
-            x=[at],
-            y=[lies[at]],
+            x=[selected],
+            y=[lies[selected]],
             mode="markers",
             marker={"size": 24, "color": PRIVATE, "symbol": "diamond"},
         )
         note(
             fig,
-            at,
-            lies[at],
-            f"<b>{small_percent(lies[at])}</b>",
+            selected,
+            lies[selected],
+            f"<b>{small_percent(lies[selected])}</b>",
             yanchor="bottom",
             xanchor="left",
             xshift=14,
@@ -157,7 +157,7 @@ def small_percent(share: float) -> str:
     return percent(share) if share >= 0.01 else percent(share, 2) if share >= 0.001 else percent(share, 3)
 
 
-def two_worlds(least: float, most: float, failed: float, passed: float, limits: str, *, shown: bool) -> go.Figure:
+def two_worlds(least: float, most: float, failed: float, passed: float, limits: str, *, is_shown: bool) -> go.Figure:
     """Draw the belief that Ann is in the table, before the release and after each possible label.
 
     Two shaded regions show the beliefs that ε excludes.
@@ -170,20 +170,20 @@ def two_worlds(least: float, most: float, failed: float, passed: float, limits: 
         Belief after the release of the label "failed" or "passed".
     limits : str
         Text about `least` and `most` at the top of the figure.
-    shown : bool
+    is_shown : bool
         False hides the beliefs after the release, and the limits.
     """
     fig = lesson_figure()
     names = ["“passed”", "“failed”", "before"]
-    beliefs = [passed, failed, 0.5] if shown else [None, None, 0.5]
+    beliefs = [passed, failed, 0.5] if is_shown else [None, None, 0.5]
     fig.add_scatter(x=[0.5, 0.5], y=[-0.6, 2.5], mode="lines", line={"color": QUIET, "width": 2, "dash": "dot"})
-    if shown:
+    if is_shown:
         for low, high in ((0, least), (most, 1)):
             fig.add_vrect(x0=low, x1=high, fillcolor=_FAINT, line={"color": QUIET, "width": 2}, layer="below")
         note(fig, 0.5, 3, limits)
     else:
-        unknown(fig, 0.3, 0)
-        unknown(fig, 0.7, 1)
+        question_mark(fig, 0.3, 0)
+        question_mark(fig, 0.7, 1)
     for place, (belief, symbol) in enumerate(zip(beliefs, ("square", "diamond", "circle"), strict=True)):
         if belief is None:
             continue

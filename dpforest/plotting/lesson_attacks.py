@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from dpforest.plotting.lesson import lesson_figure, note, on_places, private_line, ring, unknown
+from dpforest.plotting.lesson import lesson_figure, note, on_places, private_line, question_mark, ring
 from dpforest.plotting.style import NOT_HELD, PRIVATE, QUIET, percent
 
 
@@ -31,7 +31,7 @@ def promise_counted(
     top = 0.12
     if counted is None:
         fig.add_vline(x=false_alarms, line={"color": QUIET, "width": 2, "dash": "dot"})
-        unknown(fig, false_alarms, 0.15)
+        question_mark(fig, false_alarms, 0.15)
         note(fig, false_alarms, 0.0, f"{percent(false_alarms)} with B", xanchor="left", yanchor="bottom", xshift=8)
     else:
         fig.add_scatter(
@@ -41,9 +41,9 @@ def promise_counted(
             name="limit at ε = 1",
             line={"color": QUIET, "width": 3, "dash": "longdash"},
         )
-        looks = {"paper": ("rule of 2017", NOT_HELD, "triangle-up"), "own": ("permute-and-flip", PRIVATE, "circle")}
+        styles = {"paper": ("rule of 2017", NOT_HELD, "triangle-up"), "own": ("permute-and-flip", PRIVATE, "circle")}
         for rule, ((x, y), (x_low, x_high), (y_low, y_high)) in counted.items():
-            name, color, symbol = looks[rule]
+            name, color, symbol = styles[rule]
             fig.add_scatter(
                 x=[x],
                 y=[y],
@@ -59,7 +59,7 @@ def promise_counted(
 
 
 def rebuilt_by_epsilon(
-    epsilons: Sequence[float], right: Sequence[float], limit: Sequence[float], at: str, *, shown: bool
+    epsilons: Sequence[float], right: Sequence[float], limit: Sequence[float], selected: str, *, is_shown: bool
 ) -> go.Figure:
     """Draw against ε how many of thirty students an attack reconstructs correctly.
 
@@ -72,17 +72,17 @@ def rebuilt_by_epsilon(
     right, limit : sequence of float
         Number of students that the attack reconstructs, and limit for any attacker. Both have one number for each ε,
         and a last number for a release of exact counts.
-    at : str
+    selected : str
         The selected ε as text, or "exact".
-    shown : bool
+    is_shown : bool
         False hides the answer.
     """
     names = [*(f"{e:g}" for e in epsilons), "exact"]
     places = list(range(len(names)))
-    fig = lesson_figure(showlegend=shown)
+    fig = lesson_figure(showlegend=is_shown)
     fig.add_hline(y=15, line={"color": QUIET, "width": 2, "dash": "dot"})
     note(fig, 1, 15, "a coin: 15", xref="paper", xanchor="right", yanchor="top")
-    if shown:
+    if is_shown:
         fig.add_scatter(
             x=places, y=list(limit), mode="lines", name="limit for any attacker", line={"color": QUIET, "width": 4}
         )
@@ -90,9 +90,9 @@ def rebuilt_by_epsilon(
     else:
         fig.add_scatter(x=places[-1:], y=list(right[-1:]), mode="markers", marker={"size": 14, "color": PRIVATE})
         note(fig, places[-1], right[-1], "30", xanchor="right", xshift=-14)
-        unknown(fig, names.index("1"), 22)
-    if shown:
-        i = names.index(at)
+        question_mark(fig, names.index("1"), 22)
+    if is_shown:
+        i = names.index(selected)
         ring(fig, i, right[i])
         note(fig, i, right[i], f"<b>{right[i]:.1f}</b>", yanchor="bottom", yshift=14)
     on_places(fig, names, "ε of all ten trees")

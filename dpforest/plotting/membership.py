@@ -38,24 +38,24 @@ def success_chart(
     axis_end : int
         Number of guesses that the horizontal axis reaches at least.
     """
-    drawn = [estimate for estimate in estimates if estimate.trials >= MIN_TRIALS] or list(estimates)
-    exceeded = bool(claimed is not None and drawn and drawn[-1].low > claimed)
+    drawn_estimates = [estimate for estimate in estimates if estimate.trials >= MIN_TRIALS] or list(estimates)
+    is_exceeded = bool(claimed is not None and drawn_estimates and drawn_estimates[-1].low > claimed)
     top = max(
         0.505,
         best or 0,
         limit if claimed is None else claimed,
-        *(estimate.share for estimate in drawn[len(drawn) // 2 :]),
+        *(estimate.share for estimate in drawn_estimates[len(drawn_estimates) // 2 :]),
     )
     span = top - 0.5
     fig = figure(340, hovermode="closest", margin={"l": 8, "r": 12, "t": 12, "b": 8})
-    color = PRIVATE if claimed is None else NOT_HELD if exceeded else QUIET
-    x = [estimate.trials for estimate in drawn]
+    color = PRIVATE if claimed is None else NOT_HELD if is_exceeded else QUIET
+    x = [estimate.trials for estimate in drawn_estimates]
     band = {"line": {"width": 0}, "hoverinfo": "skip", "mode": "lines", "x": x}
-    fig.add_scatter(y=[estimate.high for estimate in drawn], **band)
-    fig.add_scatter(y=[estimate.low for estimate in drawn], fill="tonexty", fillcolor=_faint(color), **band)
+    fig.add_scatter(y=[estimate.high for estimate in drawn_estimates], **band)
+    fig.add_scatter(y=[estimate.low for estimate in drawn_estimates], fill="tonexty", fillcolor=_faint(color), **band)
     fig.add_scatter(
         x=x,
-        y=[estimate.share for estimate in drawn],
+        y=[estimate.share for estimate in drawn_estimates],
         mode="lines+markers",
         name="right",
         line={"color": color, "width": 3},
@@ -63,25 +63,25 @@ def success_chart(
         text=[
             f"{estimate.trials:,} guesses: {percent(estimate.share, 2)} right<br>99 % confidence interval: "
             f"{percent(estimate.low, 2)} to {percent(estimate.high, 2)}"
-            for estimate in drawn
+            for estimate in drawn_estimates
         ],
         hovertemplate="%{text}<extra></extra>",
     )
-    _level(fig, 0.5, QUIET, "dot", "a coin: 50 %", "top", 0)
+    _named_line(fig, 0.5, QUIET, "dot", "a coin: 50 %", "top", 0)
     digits = 1 if span > 0.03 else 2
     if claimed is None:
-        near = best is not None and abs(best - limit) < 0.06 * span
-        words = "the limit, and the best on this record" if near else "the limit for every record"
-        _level(fig, limit, QUIET, "longdash", f"<b>{words}: {percent_up(limit)}</b>", "bottom", 0)
+        is_near_limit = best is not None and abs(best - limit) < 0.06 * span
+        words = "the limit, and the best on this record" if is_near_limit else "the limit for every record"
+        _named_line(fig, limit, QUIET, "longdash", f"<b>{words}: {percent_up(limit)}</b>", "bottom", 0)
     else:
-        near, anchor = False, "top" if best is not None and best > claimed else "bottom"
-        words = "claimed limit, exceeded" if exceeded else "claimed limit"
-        line = NOT_HELD if exceeded else QUIET
-        _level(fig, claimed, line, "longdash", f"<b>{words}: {percent_up(claimed)}</b>", anchor, 0)
-    if best is not None and not near:  # the name is at the right, where the curve is stable
+        is_near_limit, anchor = False, "top" if best is not None and best > claimed else "bottom"
+        words = "claimed limit, exceeded" if is_exceeded else "claimed limit"
+        line = NOT_HELD if is_exceeded else QUIET
+        _named_line(fig, claimed, line, "longdash", f"<b>{words}: {percent_up(claimed)}</b>", anchor, 0)
+    if best is not None and not is_near_limit:  # the name is at the right, where the curve is stable
         words = f"best attacker on this record: {percent(best, digits)}"
-        crowded = best - 0.5 < 0.2 * span or (claimed is not None and best > claimed)
-        _level(fig, best, color, "dash", words, "bottom" if crowded else "top", 1)
+        is_low = best - 0.5 < 0.2 * span or (claimed is not None and best > claimed)
+        _named_line(fig, best, color, "dash", words, "bottom" if is_low else "top", 1)
     right = max(axis_end, x[-1] if x else 0, 10 * MIN_TRIALS)
     fig.update_xaxes(
         type="log",
@@ -101,7 +101,7 @@ def success_chart(
     return fig
 
 
-def _level(fig: go.Figure, y: float, color: str, dash: str, text: str, anchor: str, side: int) -> None:
+def _named_line(fig: go.Figure, y: float, color: str, dash: str, text: str, anchor: str, side: int) -> None:
     """Draw a horizontal line with its name at the left (0) or right (1) end."""
     fig.add_hline(y=y, line={"color": color, "width": 2, "dash": dash})
     fig.add_annotation(

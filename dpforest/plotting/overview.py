@@ -55,13 +55,13 @@ def tree_overview(
         the same width.
     """
     tree, flip = nodes.trees, nodes.flip
-    where = spans(tree)
-    n_levels = len(where.node_at)
-    place = _places(nodes, where, by_records)
-    group = np.minimum((place[:-1] * MOST_COLUMNS).astype(np.int64), MOST_COLUMNS - 1)
+    leaf_spans = spans(tree)
+    n_levels = len(leaf_spans.node_at)
+    borders = _borders(nodes, leaf_spans, by_records)
+    group = np.minimum((borders[:-1] * MOST_COLUMNS).astype(np.int64), MOST_COLUMNS - 1)
     first = np.unique(group, return_index=True)[1]
-    mean, state = _columns(where, flip, first)
-    x = np.append(place[first], 1.0)
+    mean, state = _columns(leaf_spans, flip, first)
+    x = np.append(borders[first], 1.0)
     top = highest_flip(domain.n_classes)
     fig = figure(
         max(24 * n_levels, 96) + 16, hovermode="closest", hoverdistance=60, margin={"l": 8, "r": 8, "t": 8, "b": 8}
@@ -84,9 +84,9 @@ def tree_overview(
         hoverinfo="skip",
         ygap=2,
     )
-    _outline(fig, where, place, tree, root)
+    _outline(fig, leaf_spans, borders, tree, root)
     if len(path):
-        center = [(place[where.start[node]] + place[where.stop[node]]) / 2 for node in path]
+        center = [(borders[leaf_spans.start[node]] + borders[leaf_spans.stop[node]]) / 2 for node in path]
         fig.add_scatter(
             x=center,
             y=levels[: len(path)],
@@ -95,7 +95,7 @@ def tree_overview(
             line={"color": FOLLOWED, "width": 3},
             marker={"size": 8, "color": FOLLOWED, "line": {"color": "white", "width": 1}},
         )
-    _click_layer(fig, where, place, nodes, domain)
+    _click_layer(fig, leaf_spans, borders, nodes, domain)
     fig.update_xaxes(visible=False, range=[0, 1], fixedrange=True)
     fig.update_yaxes(
         range=[n_levels - 0.5, -0.5],
@@ -109,19 +109,19 @@ def tree_overview(
     return fig
 
 
-def _places(nodes: NodeTable, where: Span, by_records: bool) -> np.ndarray:
+def _borders(nodes: NodeTable, leaf_spans: Span, by_records: bool) -> np.ndarray:
     """Return the horizontal borders of the leaves, from 0 to 1, from left to right."""
-    weight = np.ones(where.node_at.shape[1])
+    weight = np.ones(leaf_spans.node_at.shape[1])
     if by_records:
         leaves = nodes.trees.leaf_nodes
-        weight[where.start[leaves]] = nodes.counts[leaves].sum(axis=1)
+        weight[leaf_spans.start[leaves]] = nodes.counts[leaves].sum(axis=1)
         if not weight.any():
             weight[:] = 1
     border = np.append(0.0, np.cumsum(weight))
     return border / border[-1]
 
 
-def _columns(where: Span, flip: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _columns(leaf_spans: Span, flip: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean flip rate and the state of each box of the heatmap, which is a level and a group of leaves.
 
     `first` has the first leaf of each group. State 0 means that the box has no node, state 1 that it has only nodes
@@ -129,34 +129,34 @@ def _columns(where: Span, flip: np.ndarray, first: np.ndarray) -> tuple[np.ndarr
     """
     known = np.append(np.isfinite(flip), False)
     value = np.append(np.where(known[:-1], flip, 0.0), 0.0)
-    at = where.node_at
-    n_known = np.add.reduceat(known[at].astype(np.int64), first, axis=1)
-    total = np.add.reduceat(value[at], first, axis=1)
-    n_nodes = np.add.reduceat((at >= 0).astype(np.int64), first, axis=1)
+    node_at = leaf_spans.node_at
+    n_known = np.add.reduceat(known[node_at].astype(np.int64), first, axis=1)
+    total = np.add.reduceat(value[node_at], first, axis=1)
+    n_nodes = np.add.reduceat((node_at >= 0).astype(np.int64), first, axis=1)
     mean = np.where(n_known > 0, total / np.maximum(n_known, 1), np.nan)
     return mean, np.where(n_known > 0, 2, np.where(n_nodes > 0, 1, 0))
 
 
-def _outline(fig: go.Figure, where: Span, place: np.ndarray, tree: Trees, root: int) -> None:
+def _outline(fig: go.Figure, leaf_spans: Span, borders: np.ndarray, tree: Trees, root: int) -> None:
     if root:
         fig.add_shape(
             type="rect",
-            x0=place[where.start[root]],
-            x1=place[where.stop[root]],
+            x0=borders[leaf_spans.start[root]],
+            x1=borders[leaf_spans.stop[root]],
             y0=int(tree.level[root]) - 0.5,
-            y1=len(where.node_at) - 0.5,
+            y1=len(leaf_spans.node_at) - 0.5,
             line={"color": QUIET, "width": 2},
         )
 
 
-def _click_layer(fig: go.Figure, where: Span, place: np.ndarray, table: NodeTable, domain: Domain) -> None:
+def _click_layer(fig: go.Figure, leaf_spans: Span, borders: np.ndarray, table: NodeTable, domain: Domain) -> None:
     """Add invisible markers for hover text and clicks, because a heatmap does not know which node a box belongs to."""
-    n_leaves = where.node_at.shape[1]
+    n_leaves = leaf_spans.node_at.shape[1]
     n_columns = min(max(n_leaves, 8), CLICK_COLUMNS)
     centers = (np.arange(n_columns) + 0.5) / n_columns
-    below = np.clip(np.searchsorted(place, centers, side="right") - 1, 0, n_leaves - 1)
-    level, column = np.nonzero(where.node_at[:, below] >= 0)
-    nodes = where.node_at[level, below[column]]
+    below = np.clip(np.searchsorted(borders, centers, side="right") - 1, 0, n_leaves - 1)
+    level, column = np.nonzero(leaf_spans.node_at[:, below] >= 0)
+    nodes = leaf_spans.node_at[level, below[column]]
     names = {int(node): describe(table, domain, int(node)) for node in set(nodes.tolist())}
     fig.add_scatter(
         x=centers[column].tolist(),
@@ -174,9 +174,9 @@ def _click_layer(fig: go.Figure, where: Span, place: np.ndarray, table: NodeTabl
 def describe(table: NodeTable, domain: Domain, node: int) -> str:
     """Return a description of a node in a few lines, for a hover label."""
     tree, flip, is_leaf = table.trees, float(table.flip[node]), table.trees.kind[node] == LEAF
-    came = answer(tree, domain, node, 40)
+    answer_text = answer(tree, domain, node, 40)
     lines = [
-        f"level {int(tree.level[node])}, " + (f"reached by “{came}”" if came else "the root"),
+        f"level {int(tree.level[node])}, " + (f"reached by “{answer_text}”" if answer_text else "the root"),
         f"leaf, votes for {escape(domain.classes[table.label[node]], 60)}"
         if is_leaf
         else f"asks: {question(tree, domain, node, 40)}",

@@ -51,9 +51,9 @@ def missing() -> str:
 def _browser() -> str | None:
     from choreographer.browsers.chromium import Chromium
 
-    asked = os.environ.get("BROWSER_PATH")
-    if asked:
-        return asked if os.access(asked, os.X_OK) else None
+    path = os.environ.get("BROWSER_PATH")
+    if path:
+        return path if os.access(path, os.X_OK) else None
     return Chromium.find_browser(skip_local=False)
 
 
@@ -92,9 +92,9 @@ def for_print(figure: go.Figure | dict[str, Any], title: str = "") -> dict[str, 
     paper.for_each_annotation(lambda words: words.update(font_size=words.font.size or _SIZE))
     for axis in (*paper.select_xaxes(), *paper.select_yaxes()):
         axis.update(tickfont_color=INK, title_font_color=INK, title_font_size=axis.title.font.size or _SIZE)
-    what, against, _ = title.partition(" against ")
-    if against and not paper.layout.yaxis.title.text:
-        paper.update_yaxes(title_text=escape(what), selector=0)
+    measure, separator, _ = title.partition(" against ")
+    if separator and not paper.layout.yaxis.title.text:
+        paper.update_yaxes(title_text=escape(measure), selector=0)
     return paper.to_dict()
 
 
@@ -121,18 +121,18 @@ def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], ti
     if not _ONE_AT_A_TIME.acquire(timeout=SECONDS):
         raise PaperError("Other figures are being drawn; try again in a minute.")
     try:
-        return _ask(spec, kind)
+        return _draw(spec, kind)
     except subprocess.TimeoutExpired:
         raise PaperError(f"The figure was not drawn within {SECONDS} seconds; try again.") from None
     finally:
         _ONE_AT_A_TIME.release()
 
 
-def _ask(spec: dict[str, Any], kind: str) -> bytes:
+def _draw(spec: dict[str, Any], kind: str) -> bytes:
     """Draw in a separate process, whose browser keeps its files in a new folder, and remove this folder afterwards."""
     folder = mkdtemp(prefix="dpforest_figure_")
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-P", _PROCESS, kind, _browser() or ""],
             input=to_json(spec, validate=False).encode(),
             capture_output=True,
@@ -142,9 +142,9 @@ def _ask(spec: dict[str, Any], kind: str) -> bytes:
         )
     finally:
         _remove(folder)
-    if done.returncode or not done.stdout:
+    if process.returncode or not process.stdout:
         raise PaperError("The browser on this computer could not draw the figure; try again.")
-    return done.stdout
+    return process.stdout
 
 
 def _remove(folder: str) -> None:

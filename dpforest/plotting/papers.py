@@ -18,7 +18,7 @@ _OTHER: Final = "#009E73"  # color of results that agree with the paper
 
 
 class VerdictLook(NamedTuple):
-    """Look of a verdict: its marker in a chart, a similar character for texts, and its color."""
+    """Appearance of a verdict: its marker in a chart, a similar character for texts, and its color."""
 
     marker: str
     text: str
@@ -64,12 +64,12 @@ def published_and_ours(
     plotly.graph_objects.Figure
         One point for each cell and mode; one trace for each verdict.
     """
-    every = [*published, *ours, *(value for value in certified if value is not None)]
-    low, high = (min(every) - 3, 101.5) if unit == "%" else (min(every) - 1, max(every) + 1)
+    all_values = [*published, *ours, *(value for value in certified if value is not None)]
+    low, high = (min(all_values) - 3, 101.5) if unit == "%" else (min(all_values) - 1, max(all_values) + 1)
     unit = escape(unit)
     names = [escape(setting, 60) for setting in settings]
-    drawn = figure(440)
-    drawn.add_scatter(
+    fig = figure(440)
+    fig.add_scatter(
         x=[low, high],
         y=[low, high],
         mode="lines",
@@ -78,64 +78,65 @@ def published_and_ours(
         hoverinfo="skip",
     )
     for verdict, look in VERDICTS.items():
-        alike = [i for i, each in enumerate(verdicts) if each == verdict]
-        if not alike:
+        indices = [i for i, each in enumerate(verdicts) if each == verdict]
+        if not indices:
             continue
-        drawn.add_scatter(
-            x=[published[i] for i in alike],
-            y=[ours[i] for i in alike],
+        fig.add_scatter(
+            x=[published[i] for i in indices],
+            y=[ours[i] for i in indices],
             mode="markers",
             name=f"as published: {verdict}",
-            text=[names[i] for i in alike],
+            text=[names[i] for i in indices],
             marker={"symbol": look.marker, "size": 11, "color": look.color, "line": {"width": 2, "color": look.color}},
             error_y={
                 "type": "data",
-                "array": [spread[i] for i in alike],
+                "array": [spread[i] for i in indices],
                 "color": look.color,
                 "thickness": 1,
                 "width": 2,
             },
             hovertemplate="%{text}<br>printed %{x:.1f}, ours %{y:.1f} " + f"{unit}: {verdict}<extra></extra>",
         )
-    kept = [i for i, value in enumerate(certified) if value is not None]
-    if kept:
-        drawn.add_scatter(
-            x=[published[i] for i in kept],
-            y=[certified[i] for i in kept],
+    certified_indices = [i for i, value in enumerate(certified) if value is not None]
+    if certified_indices:
+        fig.add_scatter(
+            x=[published[i] for i in certified_indices],
+            y=[certified[i] for i in certified_indices],
             mode="markers",
             name="certified",
-            text=[names[i] for i in kept],
+            text=[names[i] for i in certified_indices],
             marker={"symbol": "circle", "size": 9, "color": PRIVATE},
             hovertemplate="%{text}<br>printed %{x:.1f}, certified %{y:.1f} " + f"{unit}<extra></extra>",
         )
-    drawn.update_xaxes(title="printed in the paper", ticksuffix=f" {unit}", range=[low, high], showgrid=False)
-    drawn.update_yaxes(title="measured here", ticksuffix=f" {unit}", range=[low, high])
-    drawn.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
-    return drawn
+    fig.update_xaxes(title="printed in the paper", ticksuffix=f" {unit}", range=[low, high], showgrid=False)
+    fig.update_yaxes(title="measured here", ticksuffix=f" {unit}", range=[low, high])
+    fig.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
+    return fig
 
 
 def measured_curves(
     lines: Sequence[str],
-    at: Sequence[float],
+    positions: Sequence[float],
     ours: Sequence[float | None],
     certified: Sequence[float | None],
     axis: str,
-    what: str = "right on rows held out",
+    title: str = "right on rows held out",
 ) -> go.Figure:
-    """Draw our curves for a paper's figure that prints no numbers; dashed in the published mode, solid in the
-    certified.
+    """Draw our curves for a paper's figure that prints no numbers.
+
+    Lines are dashed in the published mode, and solid in the certified mode.
 
     Parameters
     ----------
     lines : sequence of str
         For each point, the name of its curve.
-    at : sequence of float
+    positions : sequence of float
         Position of each point on the x-axis.
     ours, certified : sequence of float
         Value of each point, in percent, or None for no point. A forest without privacy has no certified points.
     axis : str
         Title of the x-axis.
-    what : str
+    title : str
         Title of the y-axis.
 
     Returns
@@ -144,27 +145,31 @@ def measured_curves(
         One line for each curve and mode.
     """
     names = list(dict.fromkeys(lines))
-    drawn = figure(440)
+    fig = figure(440)
     for place, name in enumerate(names):
-        points = sorted((i for i, line in enumerate(lines) if line == name), key=lambda i: at[i])
+        points = sorted((i for i, line in enumerate(lines) if line == name), key=lambda i: positions[i])
         modes = (("as published", ours, "dash", "-open"), ("certified", certified, "solid", ""))
-        shown = [mode for mode in modes if any(mode[1][i] is not None for i in points)]
-        for mode_name, values, dash, how in shown:
-            kept = [i for i in points if values[i] is not None]
-            drawn.add_scatter(
-                x=[at[i] for i in kept],
-                y=[values[i] for i in kept],
+        drawn_modes = [mode for mode in modes if any(mode[1][i] is not None for i in points)]
+        for mode_name, values, dash, suffix in drawn_modes:
+            indices = [i for i in points if values[i] is not None]
+            fig.add_scatter(
+                x=[positions[i] for i in indices],
+                y=[values[i] for i in indices],
                 mode="lines+markers",
                 name=escape(name, 40),
                 legendgroup=str(place),
-                showlegend=mode_name == shown[-1][0],
+                showlegend=mode_name == drawn_modes[-1][0],
                 line={"color": COLORS[place % len(COLORS)], "dash": dash},
-                marker={"symbol": MARKERS[place % len(MARKERS)] + how, "size": 8},
+                marker={"symbol": MARKERS[place % len(MARKERS)] + suffix, "size": 8},
                 hovertemplate=f"{escape(axis)} = %{{x}}: %{{y:.1f}} %<extra>{escape(name, 40)}, {mode_name}</extra>",
             )
-    wide = min(at) > 0 and max(at) / min(at) >= _WIDE
-    ticks = {"type": "log", "tickvals": sorted(set(at)), "ticktext": [number(value) for value in sorted(set(at))]}
-    drawn.update_xaxes(title=escape(axis), showgrid=False, **(ticks if wide else {}))
-    drawn.update_yaxes(title=escape(what), ticksuffix=" %")
-    drawn.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
-    return drawn
+    is_log = min(positions) > 0 and max(positions) / min(positions) >= _WIDE
+    ticks = {
+        "type": "log",
+        "tickvals": sorted(set(positions)),
+        "ticktext": [number(value) for value in sorted(set(positions))],
+    }
+    fig.update_xaxes(title=escape(axis), showgrid=False, **(ticks if is_log else {}))
+    fig.update_yaxes(title=escape(title), ticksuffix=" %")
+    fig.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
+    return fig

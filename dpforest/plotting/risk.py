@@ -167,8 +167,8 @@ def posterior_curve(game: DistinguishingGame, prior: float = 0.5, *, failure: fl
     Figure or None
         None if 0 < δ and `failure` ≤ δ, because no bound holds with such a small failure probability.
     """
-    both = game.grouped
-    if both.kind == "approximate" and both.delta >= failure:
+    bound = game.grouped
+    if bound.kind == "approximate" and bound.delta >= failure:
         return None
     before = np.r_[np.geomspace(1e-6, 0.02, 30), np.linspace(0.03, 0.97, 95), 1 - np.geomspace(0.02, 1e-6, 30)]
     low, high = (np.broadcast_to(b, before.shape) for b in game.posterior(before, failure=failure))

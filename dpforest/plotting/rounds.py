@@ -93,11 +93,11 @@ def parts_of_score(names: Sequence[str], parts: np.ndarray, noise: np.ndarray, *
         Number of attributes with their own bar.
     """
     order = np.argsort(-np.abs(parts), kind="stable")
-    shown, rest = order[:most], order[most:]
-    labels, values, errors = [names[i] for i in shown], list(parts[shown]), list(2 * noise[shown])
-    if len(rest):
-        labels.append(plural(len(rest), "more attribute"))
-        values.append(float(parts[rest].sum()))
+    largest, others = order[:most], order[most:]
+    labels, values, errors = [names[i] for i in largest], list(parts[largest]), list(2 * noise[largest])
+    if len(others):
+        labels.append(plural(len(others), "more attribute"))
+        values.append(float(parts[others].sum()))
         errors.append(0.0)
     return _bars(labels, np.array(values), [f"{v:+.3f}" for v in values], np.nan_to_num(errors))
 
@@ -171,15 +171,15 @@ def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.nd
             y=scores,
             mode="lines",
             line={"width": 2.5, **step},
-            customdata=[f"{escape(feature.name, 30)} {_shown(feature, int(code))}" for code in codes],
+            customdata=[f"{escape(feature.name, 30)} {_value_text(feature, int(code))}" for code in codes],
             hovertemplate="%{customdata}: %{y:+.3f}<extra></extra>",
         )
         places = [int(code) for code in np.linspace(codes[0], codes[-1], _TICKS + 1)]
-        texts = [_shown(feature, place) for place in places]
+        texts = [_value_text(feature, place) for place in places]
     fig.update_xaxes(tickvals=places, ticktext=texts, showgrid=False, zeroline=False, fixedrange=True)
     fig.update_yaxes(title="score", zeroline=True, zerolinecolor=QUIET, fixedrange=True, nticks=6)
     return fig
 
 
-def _shown(feature: Feature, code: int) -> str:
+def _value_text(feature: Feature, code: int) -> str:
     return value_text(feature, code) if feature.integer else number(value_at(feature, code))

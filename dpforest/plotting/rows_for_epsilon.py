@@ -18,7 +18,7 @@ from dpforest.privacy.rationals import text_up
 
 
 def exchange_chart(
-    learning: Learning, epsilon: float, epsilons: Sequence[float], made_up: Exchange | None, *, certified: bool = True
+    learning: Learning, epsilon: float, epsilons: Sequence[float], exchange: Exchange | None, *, certified: bool = True
 ) -> go.Figure:
     """Draw mean accuracy against number of rows, and an arrow from few rows at ε to more rows at a smaller ε.
 
@@ -30,7 +30,7 @@ def exchange_chart(
         The selected ε, with the thickest line.
     epsilons : sequence of float
         Budgets of all curves.
-    made_up : Exchange or None
+    exchange : Exchange or None
         The two numbers of rows that the arrow connects; None if no number of rows compensates for the smaller ε.
     certified : bool
         True: the curves are blue, the color of certified ε.
@@ -39,27 +39,29 @@ def exchange_chart(
     fig = figure(380, hovermode="closest", margin={"l": 8, "r": 12, "t": 28, "b": 8})
     right = max(beyond(learning, e).rows[-1] for e in epsilons)
     shade_beyond(fig, learning.n_rows, right)
-    ends, drawn = [], []
+    ends, drawn_values = [], []
     for place, e in enumerate(sorted(epsilons, key=lambda e: e != epsilon)):
         draw_curve(fig, learning, e, place, color)
         ends.append((float(learning.by_rows(e)[0]), f"ε = {text_up(e)}", place))
-        drawn += [*learning.by_rows(e), *beyond(learning, e).accuracy]
-    height = max(drawn) - min(drawn)
+        drawn_values += [*learning.by_rows(e), *beyond(learning, e).accuracy]
+    height = max(drawn_values) - min(drawn_values)
     name_curves(fig, learning, ends, height)
-    if made_up is not None and made_up.times is not None:
-        _arrow(fig, made_up, made_up.rows * made_up.times, made_up.times)
+    if exchange is not None and exchange.times is not None:
+        _arrow(fig, exchange, exchange.rows * exchange.times, exchange.times)
     pad = max(height, 0.02) * 0.12
-    fig.update_yaxes(range=[min(drawn) - pad, min(max(drawn) + 1.6 * pad, 1.04)], tickformat=".0%", zeroline=False)
+    fig.update_yaxes(
+        range=[min(drawn_values) - pad, min(max(drawn_values) + 1.6 * pad, 1.04)], tickformat=".0%", zeroline=False
+    )
     rows_axis(fig, learning, right)
     return fig
 
 
-def _arrow(fig: go.Figure, made_up: Exchange, rows: float, times: float) -> None:
+def _arrow(fig: go.Figure, exchange: Exchange, rows: float, times: float) -> None:
     fig.add_annotation(
         x=np.log10(rows),
-        y=made_up.accuracy,
-        ax=np.log10(made_up.rows),
-        ay=made_up.accuracy,
+        y=exchange.accuracy,
+        ax=np.log10(exchange.rows),
+        ay=exchange.accuracy,
         axref="x",
         ayref="y",
         text="",
@@ -69,8 +71,8 @@ def _arrow(fig: go.Figure, made_up: Exchange, rows: float, times: float) -> None
         arrowcolor=QUIET,
     )
     fig.add_annotation(
-        x=np.log10(made_up.rows * rows) / 2,
-        y=made_up.accuracy,
+        x=np.log10(exchange.rows * rows) / 2,
+        y=exchange.accuracy,
         text=f"<b>{times:.2g} × the rows</b>",
         showarrow=False,
         yanchor="bottom",

@@ -27,26 +27,26 @@ def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | Non
     """
     fig = figure(240, hovermode="closest", bargap=0.05, margin={"l": 8, "r": 36, "t": 28, "b": 8})
     ends = [_value(feature, cell) for cell in range(CELLS + 1)]
-    between = [f"{number(a)} to {number(b)}" for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    ranges = [f"{number(a)} to {number(b)}" for a, b in zip(ends[:-1], ends[1:], strict=True)]
     middle = np.arange(CELLS) + 0.5
     fig.add_bar(
         x=middle,
         y=rows,
         name="the rows",
         marker={"color": NON_PRIVATE, "line": {"width": 0}},
-        text=between,
+        text=ranges,
         customdata=[percent(share) for share in rows],
         textposition="none",
         hovertemplate="%{text}: %{customdata} of the rows<extra></extra>",
     )
-    public = {"color": QUIET, "width": 2.5, "dash": "dot"}
+    public_line = {"color": QUIET, "width": 2.5, "dash": "dot"}
     steps = np.full(CELLS, 1 / CELLS) if released is None else released
     fig.add_scatter(
         x=np.repeat(np.arange(CELLS + 1), 2)[1:-1],
         y=np.repeat(steps, 2),
         mode="lines",
         name="the public scale: all cells alike" if released is None else "as one release finds out, with noise",
-        line=public if released is None else {"color": PRIVATE, "width": 2.5},
+        line=public_line if released is None else {"color": PRIVATE, "width": 2.5},
         hovertemplate="questions are asked here with probability %{y:.1%}<extra></extra>",
     )
     places = [CELLS * k // _TICKS for k in range(_TICKS + 1)]

@@ -41,7 +41,7 @@ def small_trees(view: ForestView, codes: np.ndarray) -> dict[str, Any]:
     """
     leaves = leaves_of_rows(view.trees, view.domain, codes[None])[:, 0]
     labels, added = _labels_and_scores(view, leaves)
-    drawn = [
+    tree_data = [
         {
             **_shape(view.trees.select(tree), view.path(tree, codes)),
             "label": labels[tree],
@@ -52,7 +52,7 @@ def small_trees(view: ForestView, codes: np.ndarray) -> dict[str, Any]:
     ]
     votes = [] if added[0] else np.bincount(labels, minlength=view.domain.n_classes).tolist()
     classes = [visible(str(label)) for label in view.domain.classes]
-    return {"trees": drawn, "votes": votes, "classes": classes, "n_trees": view.trees.n_trees}
+    return {"trees": tree_data, "votes": votes, "classes": classes, "n_trees": view.trees.n_trees}
 
 
 def _class_of(view: ForestView, tree: int) -> int:
@@ -86,12 +86,12 @@ def _shape(trees: Trees, path: list[int]) -> dict[str, Any]:
 
     The nodes of `trees` must be in level order.
     """
-    drawn = np.flatnonzero(trees.level <= DEEPEST)
-    place = {int(node): i for i, node in enumerate(drawn)}
+    drawn_nodes = np.flatnonzero(trees.level <= DEEPEST)
+    index = {int(node): i for i, node in enumerate(drawn_nodes)}
     left, right = extents(trees, DEEPEST, np.ones(trees.n_nodes))
-    middle = np.rint((left[drawn] + right[drawn]) / 2 * _WIDTH).astype(int).tolist()
-    levels, parents = trees.level[drawn].tolist(), trees.parent[drawn].tolist()
+    middle = np.rint((left[drawn_nodes] + right[drawn_nodes]) / 2 * _WIDTH).astype(int).tolist()
+    levels, parents = trees.level[drawn_nodes].tolist(), trees.parent[drawn_nodes].tolist()
     return {
-        "nodes": [[x, level, place[p] if level else -1] for x, level, p in zip(middle, levels, parents, strict=True)],
-        "path": [place[node] for node in path if node in place],
+        "nodes": [[x, level, index[p] if level else -1] for x, level, p in zip(middle, levels, parents, strict=True)],
+        "path": [index[node] for node in path if node in index],
     }

@@ -46,11 +46,11 @@ class Axis:
 
     def clip(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
         """Limit values to one axis length beyond the ends of the axis, or on a log axis to a factor of ten."""
-        far = np.nan_to_num(np.asarray(values, float), nan=np.nan, posinf=1e300, neginf=-1e300)
+        finite = np.nan_to_num(np.asarray(values, float), nan=np.nan, posinf=1e300, neginf=-1e300)
         if self.log:
-            return np.clip(far, self.low / 10, self.high * 10)
+            return np.clip(finite, self.low / 10, self.high * 10)
         length = self.high - self.low
-        return np.clip(far, self.low - length, self.high + length)
+        return np.clip(finite, self.low - length, self.high + length)
 
     def place(self, value: float) -> float:
         """Return the value, limited to the range of the axis."""
@@ -126,10 +126,10 @@ class Chart:
         Measured values.
     yours : (float, float, str) or None
         Coordinates and hover text of the user's setting.
-    level : (float, str) or None
+    comparison : (float, str) or None
         Value and text of a horizontal line for comparison, such as the result of guessing.
-    level_below : bool
-        Whether the text of `level` is below its line.
+    comparison_below : bool
+        Whether the text of `comparison` is below its line.
     band : str
         Name of the gray region.
     """
@@ -140,8 +140,8 @@ class Chart:
     excluded: str = ""
     dots: Sequence[Dots] = ()
     yours: tuple[float, float, str] | None = None
-    level: tuple[float, str] | None = None
-    level_below: bool = False
+    comparison: tuple[float, str] | None = None
+    comparison_below: bool = False
     height: int = 440
     band: str = "ruled out by the theorem"
 
@@ -159,8 +159,8 @@ def theory_chart(chart: Chart) -> go.Figure:
         _exclude(fig, chart)
     for curve in chart.curves:
         _line(fig, chart, curve)
-    if chart.level is not None:
-        _level(fig, chart)
+    if chart.comparison is not None:
+        _comparison_line(fig, chart)
     for dots in chart.dots:
         fig.add_scatter(
             x=chart.x.clip(dots.x),
@@ -250,9 +250,9 @@ def _line(fig: go.Figure, chart: Chart, curve: FormulaCurve) -> None:
     )
 
 
-def _level(fig: go.Figure, chart: Chart) -> None:
-    assert chart.level is not None
-    height, words = chart.level
+def _comparison_line(fig: go.Figure, chart: Chart) -> None:
+    assert chart.comparison is not None
+    height, words = chart.comparison
     fig.add_hline(y=height, line={"color": QUIET, "width": 1.5, "dash": "dot"})
     fig.add_annotation(
         x=1,
@@ -261,7 +261,7 @@ def _level(fig: go.Figure, chart: Chart) -> None:
         text=escape(words),
         showarrow=False,
         xanchor="right",
-        yanchor="top" if chart.level_below else "bottom",
+        yanchor="top" if chart.comparison_below else "bottom",
     )
 
 

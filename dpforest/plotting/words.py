@@ -47,11 +47,11 @@ def answer(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
     parent = int(trees.parent[node])
     if parent == node:
         return ""
-    which = node - int(trees.first_child[parent])
+    index = node - int(trees.first_child[parent])
     feature = domain.features[trees.feature[parent]]
     if trees.kind[parent] == MULTIWAY:
-        return escape(feature.code_labels[which], most)
-    if which:
+        return escape(feature.code_labels[index], most)
+    if index:
         return "yes"
     asks_value = trees.kind[parent] == NUMERIC and feature.kind == "numeric" and feature.missing == "category"
     return "no or missing" if asks_value and trees.threshold[parent] >= feature.first_code else "no"

@@ -52,12 +52,12 @@ def attributes() -> np.ndarray:
     """Return the public attributes: seat row, seat column, height, minutes to school, birthday; float (30, 5)."""
     rng = np.random.default_rng(CLASS_SEED)
     seats = np.array([(r + 0.5, c + 0.5) for r in range(SEAT_ROWS) for c in range(SEAT_COLUMNS)])
-    drawn = [
+    other_columns = [
         rng.normal(170, 9, N_STUDENTS).clip(141, 199).round(),
         rng.gamma(3, 7, N_STUDENTS).clip(1, 59).round(),
         rng.integers(1, 366, N_STUDENTS),
     ]
-    return np.column_stack([seats, *drawn])
+    return np.column_stack([seats, *other_columns])
 
 
 def secrets(seed: int) -> np.ndarray:
@@ -115,7 +115,7 @@ def members(n_trees: int, seed: int = TREE_SEED) -> np.ndarray:
     return table
 
 
-def published(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int, tree_seed: int = TREE_SEED):
+def published_counts(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int, tree_seed: int = TREE_SEED):
     """Return the published counts of passed and failed students in all leaves, int (leaves, 2).
 
     Parameters
@@ -138,7 +138,7 @@ def published(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int
     return simulate_values(spec_of(n_trees), counts, Fraction(str(epsilon)), seed)
 
 
-def rebuilt(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def reconstruct(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Estimate all secrets by least squares on the counts. Estimates are from 0 to 1; above one half means "failed".
 
     Each leaf yields two equations for its number of failed students: from the count of failed students, and from the
@@ -146,9 +146,9 @@ def rebuilt(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
     (`bvls`) is exact. An iterative solver would miss the solution by about a millionth, so that an estimate of one half
     would count as decided.
     """
-    used = table.any(axis=1)
-    rows = table[used].astype(float)
-    failed = (counts[used, 1] + rows.sum(axis=1) - counts[used, 0]) / 2
+    has_students = table.any(axis=1)
+    rows = table[has_students].astype(float)
+    failed = (counts[has_students, 1] + rows.sum(axis=1) - counts[has_students, 0]) / 2
     return lsq_linear(rows, failed, bounds=(0, 1), method="bvls").x
 
 
@@ -157,12 +157,14 @@ def marks_of(guess: np.ndarray, failed: np.ndarray) -> np.ndarray:
     return np.where(np.abs(guess - 0.5) < _UNDECIDED, 0.5, (guess > 0.5) == failed)
 
 
-def marks(n_trees: int, epsilon: float | None, which: int) -> np.ndarray:
-    """Return the marks of all students of a synthetic class (`marks_of`)."""
-    failed = secrets(which)
-    return marks_of(rebuilt(members(n_trees), published(failed, n_trees, epsilon, 77 * which + 1)), failed)
+def marks(n_trees: int, epsilon: float | None, class_seed: int) -> np.ndarray:
+    """Return the marks of all students of the synthetic class with this seed (`marks_of`)."""
+    failed = secrets(class_seed)
+    return marks_of(
+        reconstruct(members(n_trees), published_counts(failed, n_trees, epsilon, 77 * class_seed + 1)), failed
+    )
 
 
 def numbers_right(n_trees: int, epsilon: float | None, classes: int = CLASSES) -> np.ndarray:
     """Return how many of thirty guesses are right in each synthetic class; an undecided guess counts as half right."""
-    return np.array([marks(n_trees, epsilon, which).sum() for which in range(classes)])
+    return np.array([marks(n_trees, epsilon, seed).sum() for seed in range(classes)])

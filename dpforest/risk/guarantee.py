@@ -155,5 +155,7 @@ def guarantee_of(certificate: Certificate) -> Guarantee:
     """
     if certificate.loss is None:
         return Guarantee(math.inf, certificate.delta, certificate.neighbors, unit=certificate.unit)
-    of_relation = certificate.delta, certificate.neighbors
-    return Guarantee(certificate.loss, *of_relation, certificate.mu_squared, certificate.steps, certificate.unit)
+    delta_and_neighbors = certificate.delta, certificate.neighbors
+    return Guarantee(
+        certificate.loss, *delta_and_neighbors, certificate.mu_squared, certificate.steps, certificate.unit
+    )

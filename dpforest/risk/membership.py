@@ -120,7 +120,7 @@ class Record:
         Plan of the forest.
     rate : float
         Rate of the mechanism at a leaf.
-    others : int64 array of shape (n_trees, n_classes)
+    other_counts : int64 array of shape (n_trees, n_classes)
         For each tree, the counts of all other rows in the leaf that the record reaches. The counts include every row in
         every tree, even if the forest draws each row into one tree.
     label : int
@@ -133,7 +133,7 @@ class Record:
 
     spec: ForestSpec
     rate: float
-    others: np.ndarray
+    other_counts: np.ndarray
     label: int
     stand_in: int | None
     n_rows: int
@@ -164,11 +164,11 @@ class RowsInLeaves:
         if not 0 <= row < len(self.labels):
             raise ValueError(f"row={row} is not a row of the table, which has {len(self.labels):,}")
         leaves = routing.leaves_of_rows(self.trees, self.domain, self.codes[row : row + 1])[:, 0]
-        others, label = self.counts[leaves].copy(), int(self.labels[row])
-        others[:, label] -= 1
-        replaced = rows_changed(self.spec.neighbors) == 2
-        stand_in = (label + 1) % self.domain.n_classes if replaced else None
-        return Record(self.spec, self.rate, others, label, stand_in, len(self.labels))
+        other_counts, label = self.counts[leaves].copy(), int(self.labels[row])
+        other_counts[:, label] -= 1
+        is_replaced = rows_changed(self.spec.neighbors) == 2
+        stand_in = (label + 1) % self.domain.n_classes if is_replaced else None
+        return Record(self.spec, self.rate, other_counts, label, stand_in, len(self.labels))
 
 
 def count_in_leaves(
@@ -195,12 +195,12 @@ def count_in_leaves(
 def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, most: int = LOOKS[-1]) -> Estimates:
     """Attack a record in a forest with random structure by the likelihood ratio of its leaves; see `attack_record`."""
     rng = np.random.default_rng(seed)
-    size = max(20, 200_000 // (record.others.shape[1] if record.one_tree else record.others.size))
+    size = max(20, 200_000 // (record.other_counts.shape[1] if record.one_tree else record.other_counts.size))
 
     def guess(wanted: int) -> tuple[int, int]:
         n = min(size, wanted)
         inside = rng.random(n) < 0.5
-        return n, int(((_evidence(record, inside, rng) > 0) == inside).sum())
+        return n, int(((_log_likelihood_ratio(record, inside, rng) > 0) == inside).sum())
 
     return success_rate(guess, seconds=seconds, most=most)
 
@@ -217,15 +217,15 @@ def best_success(record: Record, *, seed: int = 0) -> float:
     if record.spec.releases_counts:
         return 0.5 + 0.5 * composed_variation(*_count_laws(record))
     if not record.one_tree:
-        before, after = _worlds(record, record.others)
+        before, after = _neighboring_counts(record, record.other_counts)
         laws = (log_pmf(record.spec.mechanism, counts, record.rate) for counts in (before, after))
         return 0.5 + 0.5 * composed_variation(*laws)
     rng = np.random.default_rng(seed)
-    tree, others = _shared_out(record, STATES, rng)
-    before, after = _worlds(record, others)
-    pairs, which = np.unique(np.hstack([before, after]), axis=0, return_inverse=True)
+    tree, other_counts = _draw_trees(record, STATES, rng)
+    before, after = _neighboring_counts(record, other_counts)
+    pairs, pair_of_draw = np.unique(np.hstack([before, after]), axis=0, return_inverse=True)
     laws = (log_pmf(record.spec.mechanism, counts, record.rate) for counts in np.hsplit(pairs, 2))
-    return 0.5 + 0.5 * float(variation(*laws)[which.ravel()].mean() * (tree >= 0).mean())
+    return 0.5 + 0.5 * float(variation(*laws)[pair_of_draw.ravel()].mean() * (tree >= 0).mean())
 
 
 @dataclass(frozen=True)
@@ -244,12 +244,12 @@ def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> Exposed:
     """
     if table.spec.releases_counts:  # noise does not depend on counts, so all rows have the same rate
         return Exposed(0, best_success(table.record(0)), True)
-    tell_tale = _exposure_by_leaf(table, np.random.default_rng(seed))
+    exposure = _exposure_by_leaf(table, np.random.default_rng(seed))
     score = np.empty(len(table.labels))
 
     def add_up(rows: slice, codes: np.ndarray) -> None:
         leaves = routing.leaves_of_rows(table.trees, table.domain, codes)
-        score[rows] = tell_tale[leaves, table.labels[rows]].sum(axis=0)
+        score[rows] = exposure[leaves, table.labels[rows]].sum(axis=0)
 
     routing.for_each_block(table.domain, table.codes, add_up)
     finalists = np.argsort(-score, kind="stable")[:_FINALISTS]
@@ -260,94 +260,96 @@ def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> Exposed:
 
 def _exposure_by_leaf(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarray:
     """Return a rough score of how much a leaf reveals about a row of each class, float (n_leaves, n_classes)."""
-    weight = np.zeros(table.counts.shape)
-    shape = table.counts.shape[1]
+    exposure = np.zeros(table.counts.shape)
+    n_classes = table.counts.shape[1]
     leaf, label = np.nonzero(table.counts)
-    others = table.counts[leaf] - np.eye(shape, dtype=np.int64)[label]
-    cases, which = np.unique(np.column_stack([others, label]), axis=0, return_inverse=True)
-    others, label = cases[:, :-1], cases[:, -1]
+    other_counts = table.counts[leaf] - np.eye(n_classes, dtype=np.int64)[label]
+    cases, case_of_entry = np.unique(np.column_stack([other_counts, label]), axis=0, return_inverse=True)
+    other_counts, label = cases[:, :-1], cases[:, -1]
     repeats = max(4, min(32, _WORK // cases.size)) if table.spec.partition != "shared" else 1
     total = np.zeros(len(cases))
     for _ in range(repeats):  # a few random assignments if each row is in one tree only
-        drawn = others if repeats == 1 else rng.binomial(others, 1 / table.spec.n_trees)
+        drawn = other_counts if repeats == 1 else rng.binomial(other_counts, 1 / table.spec.n_trees)
         total += _exposure_in_leaf(table.spec, table.rate, drawn, label)
-    weight[np.nonzero(table.counts)] = total[which.ravel()]
-    return weight
+    exposure[np.nonzero(table.counts)] = total[case_of_entry.ravel()]
+    return exposure
 
 
-def _exposure_in_leaf(spec: ForestSpec, rate: float, others: np.ndarray, label: np.ndarray) -> np.ndarray:
+def _exposure_in_leaf(spec: ForestSpec, rate: float, other_counts: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return how far apart the laws of a leaf's label with and without a row are, float (n_leaves,).
 
     If each row is in one tree, the result is the total variation. If every row is in every tree, it is the
     Bhattacharyya distance, because the Bhattacharyya distances of several leaves add up.
     """
-    one, at = np.eye(others.shape[1], dtype=np.int64), (label + 1) % others.shape[1]
-    before = others + one[at] if rows_changed(spec.neighbors) == 2 else others
-    log_p, log_q = (log_pmf(spec.mechanism, counts, rate) for counts in (before, others + one[label]))
+    unit, stand_in = np.eye(other_counts.shape[1], dtype=np.int64), (label + 1) % other_counts.shape[1]
+    before = other_counts + unit[stand_in] if rows_changed(spec.neighbors) == 2 else other_counts
+    log_p, log_q = (log_pmf(spec.mechanism, counts, rate) for counts in (before, other_counts + unit[label]))
     if spec.partition != "shared":
         return variation(log_p, log_q)
     return -np.log(np.clip(np.exp((log_p + log_q) / 2).sum(axis=1), 1e-300, 1))
 
 
-def _worlds(record: Record, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _neighboring_counts(record: Record, other_counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return counts without the record (or with its stand-in), and counts with the record.
 
-    Each result has the shape of `others`.
+    Each result has the shape of `other_counts`.
     """
-    before, after = others.copy(), others.copy()
+    before, after = other_counts.copy(), other_counts.copy()
     after[..., record.label] += 1
     if record.stand_in is not None:
         before[..., record.stand_in] += 1
     return before, after
 
 
-def _shared_out(record: Record, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _draw_trees(record: Record, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Draw the tree of the record n times, and the counts of other rows in its leaf of this tree.
 
     The tree is -1 if the record is in no block: blocks have equal size, and no tree uses the rows that are left over.
     """
     tree = rng.integers(record.spec.n_trees, size=n)
     if record.spec.partition == "independent":
-        return tree, rng.binomial(record.others[tree], 1 / record.spec.n_trees)
+        return tree, rng.binomial(record.other_counts[tree], 1 / record.spec.n_trees)
     size = record.n_rows // record.spec.n_trees
-    others = _dealt(record.others[tree], record.n_rows - 1, max(size - 1, 0), rng)
-    return np.where(rng.random(n) < size * record.spec.n_trees / record.n_rows, tree, -1), others
+    other_counts = _draw_block(record.other_counts[tree], record.n_rows - 1, max(size - 1, 0), rng)
+    return np.where(rng.random(n) < size * record.spec.n_trees / record.n_rows, tree, -1), other_counts
 
 
-def _dealt(leaf: np.ndarray, n_rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
+def _draw_block(leaf: np.ndarray, n_rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
     """Draw the counts of a leaf's rows in a block of this size, int (n, n_classes): multivariate hypergeometric."""
-    out, rest, open_ = np.zeros_like(leaf), np.full(len(leaf), n_rows), np.full(len(leaf), size)
+    block, n_outside, n_open = np.zeros_like(leaf), np.full(len(leaf), n_rows), np.full(len(leaf), size)
     for c in range(leaf.shape[1]):
-        rest = rest - leaf[:, c]
-        out[:, c] = rng.hypergeometric(leaf[:, c], rest, open_)
-        open_ = open_ - out[:, c]
-    return out
+        n_outside = n_outside - leaf[:, c]
+        block[:, c] = rng.hypergeometric(leaf[:, c], n_outside, n_open)
+        n_open = n_open - block[:, c]
+    return block
 
 
-def _evidence(record: Record, inside: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _log_likelihood_ratio(record: Record, inside: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Simulate a release for each coin in `inside`, and return the release's log-likelihood ratio, float (n,)."""
     n, spec, seed = len(inside), record.spec, int(rng.integers(2**62))
     if record.one_tree:
-        tree, others = _shared_out(record, n, rng)
-        others = others[:, None]
+        tree, other_counts = _draw_trees(record, n, rng)
+        other_counts = other_counts[:, None]
     else:
-        tree, others = np.zeros(n, int), np.broadcast_to(record.others, (n, *record.others.shape))
-    before, after = _worlds(record, others)
-    true = np.where(inside[:, None, None], after, before)
+        tree, other_counts = np.zeros(n, int), np.broadcast_to(record.other_counts, (n, *record.other_counts.shape))
+    before, after = _neighboring_counts(record, other_counts)
+    exact = np.where(inside[:, None, None], after, before)
     if spec.releases_counts:
         cells = [record.label] if record.stand_in is None else [record.label, record.stand_in]
         draw = simulate_noisy_counts if spec.mechanism == NOISY_COUNTS else simulate_laplace
-        shown = draw(true[..., cells].reshape(-1, len(cells)), 1 / record.rate, seed).reshape(*true.shape[:2], -1)
-        ratio = record.rate * (np.abs(shown - before[..., cells]) - np.abs(shown - after[..., cells])).sum(axis=(1, 2))
+        noisy = draw(exact[..., cells].reshape(-1, len(cells)), 1 / record.rate, seed).reshape(*exact.shape[:2], -1)
+        log_ratio = record.rate * (np.abs(noisy - before[..., cells]) - np.abs(noisy - after[..., cells])).sum(
+            axis=(1, 2)
+        )
     else:
-        labels = simulate_labels(true.reshape(-1, true.shape[-1]), spec.mechanism, record.rate, seed)
+        labels = simulate_labels(exact.reshape(-1, exact.shape[-1]), spec.mechanism, record.rate, seed)
         if record.one_tree:
             laws = (log_pmf(spec.mechanism, counts[:, 0], record.rate) for counts in (before, after))
-            ratio = losses(*laws)[np.arange(n), labels]
+            log_ratio = losses(*laws)[np.arange(n), labels]
         else:
             laws = (log_pmf(spec.mechanism, counts[0], record.rate) for counts in (before, after))
-            ratio = losses(*laws)[np.arange(spec.n_trees), labels.reshape(n, -1)].sum(axis=1)
-    return np.where(tree >= 0, ratio, 0.0)
+            log_ratio = losses(*laws)[np.arange(spec.n_trees), labels.reshape(n, -1)].sum(axis=1)
+    return np.where(tree >= 0, log_ratio, 0.0)
 
 
 def _count_laws(record: Record) -> tuple[np.ndarray, np.ndarray]:

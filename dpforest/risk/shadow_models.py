@@ -50,29 +50,31 @@ def shadow_attack(
     model.check_reading_domain(domain)
     model.check(domain, len(labels))
     tables = _with_and_without(model, domain, codes, labels, row)
-    others = np.delete(codes, row, axis=0), np.delete(labels, row)
-    asked, label = codes[row : row + 1], int(labels[row])
+    other_rows = np.delete(codes, row, axis=0), np.delete(labels, row)
+    target, label = codes[row : row + 1], int(labels[row])
 
     def play() -> tuple[bool, np.ndarray]:
         inside = bool(rng.random() < 0.5)
         fitted = clone(model).set_params(random_state=int(rng.integers(2**62))).fit_encoded(domain, tables[inside])
-        return inside, _answers(fitted, domain, asked, label, others)
+        return inside, _answers(fitted, domain, target, label, other_rows)
 
-    start, share = monotonic(), most // 4
-    seen: list[tuple[bool, np.ndarray]] = []
-    while len(seen) < min(FEWEST_SHADOWS, share) or (
-        len(seen) < min(share, MOST_SHADOWS) and monotonic() - start < seconds / 4
+    start, n_learning = monotonic(), most // 4
+    games: list[tuple[bool, np.ndarray]] = []
+    while len(games) < min(FEWEST_SHADOWS, n_learning) or (
+        len(games) < min(n_learning, MOST_SHADOWS) and monotonic() - start < seconds / 4
     ):
-        seen.append(play())
-        yield 0.25 * min(1.0, max(len(seen) / share, 4 * (monotonic() - start) / seconds)), None
-    rule = _learn(np.array([inside for inside, _ in seen]), np.array([answers for _, answers in seen]))
+        games.append(play())
+        yield 0.25 * min(1.0, max(len(games) / n_learning, 4 * (monotonic() - start) / seconds)), None
+    is_inside = _learn_threshold(np.array([inside for inside, _ in games]), np.array([answers for _, answers in games]))
 
     def guess(wanted: int) -> tuple[int, int]:
         inside, answers = play()
-        return 1, int(rule(answers) == inside)
+        return 1, int(is_inside(answers) == inside)
 
-    for done, look in success_rate(guess, seconds=seconds - (monotonic() - start), most=most - len(seen)):
-        yield 0.25 + 0.75 * done, look
+    for share_done, attack_estimate in success_rate(
+        guess, seconds=seconds - (monotonic() - start), most=most - len(games)
+    ):
+        yield 0.25 + 0.75 * share_done, attack_estimate
 
 
 def rarest_row(codes: np.ndarray, labels: np.ndarray) -> int:
@@ -90,40 +92,40 @@ def _with_and_without(
     """Return the encoded table without the record (or with its stand-in), and with the record. Rows keep their ids."""
     ids = np.arange(len(labels))
     if rows_changed(model.neighbors) == 2:
-        other = labels.copy()
-        other[row] = (labels[row] + 1) % domain.n_classes
-        before = model.encode(domain, codes, other, ids)
+        replaced_labels = labels.copy()
+        replaced_labels[row] = (labels[row] + 1) % domain.n_classes
+        before = model.encode(domain, codes, replaced_labels, ids)
     else:
-        kept = ids != row
-        before = model.encode(domain, codes[kept], labels[kept], ids[kept])
+        is_other = ids != row
+        before = model.encode(domain, codes[is_other], labels[is_other], ids[is_other])
     return before, model.encode(domain, codes, labels, ids)
 
 
 def _answers(
-    forest: Forest, domain: Domain, asked: np.ndarray, label: int, others: tuple[np.ndarray, np.ndarray]
+    forest: Forest, domain: Domain, target: np.ndarray, label: int, other_rows: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
     """Return a forest's answers on a record: the share of its class, and leaf values, label shares or noisy counts."""
-    leaves = routing.leaves_of_rows(forest.trees, domain, asked)[:, 0]
-    out = [forest.shares_and_index(asked)[0][0, label]]
-    held = forest.leaves
-    if isinstance(held, ScoreLeaves):
-        out += held.leaf_values[leaves].ravel().tolist()
-    elif isinstance(held, LabelLeaves):
-        out.append(np.mean(held.labels[leaves] == label))
+    leaves = routing.leaves_of_rows(forest.trees, domain, target)[:, 0]
+    answers = [forest.shares_and_index(target)[0][0, label]]
+    published = forest.leaves
+    if isinstance(published, ScoreLeaves):
+        answers += published.leaf_values[leaves].ravel().tolist()
+    elif isinstance(published, LabelLeaves):
+        answers.append(np.mean(published.labels[leaves] == label))
     else:
-        known = routing.count_rows(forest.trees, domain, *others, n_classes=domain.n_classes)
-        out += [*held.noisy_counts[leaves, label], *(held.noisy_counts - known)[leaves, label]]
-    return np.array(out, float)
+        other_counts = routing.count_rows(forest.trees, domain, *other_rows, n_classes=domain.n_classes)
+        answers += [*published.noisy_counts[leaves, label], *(published.noisy_counts - other_counts)[leaves, label]]
+    return np.array(answers, float)
 
 
-def _learn(inside: np.ndarray, answers: np.ndarray) -> Callable[[np.ndarray], bool]:
+def _learn_threshold(inside: np.ndarray, answers: np.ndarray) -> Callable[[np.ndarray], bool]:
     """Return a rule for guesses: a threshold for one answer, with which most guesses on the given fits are right."""
-    best, rule = -1.0, (0, np.inf, False)
-    for place, values in enumerate(answers.T):
+    best, best_rule = -1.0, (0, np.inf, False)
+    for index, values in enumerate(answers.T):
         distinct = np.unique(np.quantile(values, np.linspace(0, 1, 65)))
         for threshold in (distinct[1:] + distinct[:-1]) / 2:
             share = float(((values > threshold) == inside).mean())
             if max(share, 1 - share) > best:
-                best, rule = max(share, 1 - share), (place, float(threshold), share >= 0.5)
-    place, threshold, upward = rule
-    return lambda answers: bool((answers[place] > threshold) == upward)
+                best, best_rule = max(share, 1 - share), (index, float(threshold), share >= 0.5)
+    index, threshold, upward = best_rule
+    return lambda answers: bool((answers[index] > threshold) == upward)

@@ -10,10 +10,11 @@ import numpy as np
 
 from dpforest.confidence import lower_limit, upper_limit
 
-LOOKS: Final = tuple(sorted({round(10 ** (k / 8)) for k in range(10, 49)}))  # from 18 guesses to a million
+# Numbers of guesses after which an estimate is reported, from 18 to a million.
+LOOKS: Final = tuple(sorted({round(10 ** (k / 8)) for k in range(10, 49)}))
 CONFIDENCE: Final = 0.99  # probability that all intervals of an attack hold together
 SECONDS: Final = 4.0
-_FAR: Final = 60.0  # limit of a log-ratio of probabilities; exp(-60) is negligible
+_MOST_LOG_RATIO: Final = 60.0  # limit of a log-ratio of probabilities; exp(-60) is negligible
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,11 @@ def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, mos
         while trials < size:
             if trials and monotonic() - start > seconds:
                 return
-            made, hits = guess(size - trials)
-            trials, right = trials + made, right + hits
+            n_guesses, n_right = guess(size - trials)
+            trials, right = trials + n_guesses, right + n_right
             if trials < size:
-                yield _done(trials, most, start, seconds), None
-        yield _done(trials, most, start, seconds), estimate(trials, right)
+                yield _share_done(trials, most, start, seconds), None
+        yield _share_done(trials, most, start, seconds), estimate(trials, right)
 
 
 def estimate(trials: int, right: int) -> AttackEstimate:
@@ -102,11 +103,11 @@ def estimate(trials: int, right: int) -> AttackEstimate:
     >>> estimate(1_000, 700).low < 0.7 < estimate(1_000, 700).high
     True
     """
-    side = (1 - CONFIDENCE) / (2 * (len(LOOKS) + 1))
-    return AttackEstimate(trials, right, *(float(limit(right, trials, side)) for limit in (lower_limit, upper_limit)))
+    alpha = (1 - CONFIDENCE) / (2 * (len(LOOKS) + 1))
+    return AttackEstimate(trials, right, *(float(limit(right, trials, alpha)) for limit in (lower_limit, upper_limit)))
 
 
-def _done(trials: int, most: int, start: float, seconds: float) -> float:
+def _share_done(trials: int, most: int, start: float, seconds: float) -> float:
     return min(1.0, max(trials / most, (monotonic() - start) / max(seconds, 1e-9)))
 
 
@@ -116,7 +117,7 @@ def _done(trials: int, most: int, start: float, seconds: float) -> float:
 def losses(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     """Return ln(Q / P), limited to ±60; 0 where both probabilities are 0."""
     with np.errstate(invalid="ignore"):
-        return np.clip(np.where(log_p == log_q, 0.0, log_q - log_p), -_FAR, _FAR)
+        return np.clip(np.where(log_p == log_q, 0.0, log_q - log_p), -_MOST_LOG_RATIO, _MOST_LOG_RATIO)
 
 
 def variation(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
@@ -127,8 +128,8 @@ def variation(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_192) -> float:
     """Return the total variation between two products of laws: E max(0, 1 - e^L), where L is the sum of all losses.
 
-    E is the expectation under the first product, and a loss is ln(Q / P) of an outcome, for one law P of the first
-    product and the law Q of the second product.
+    E is the expectation under the first product. A loss is ln(Q / P) of an outcome, where P is a law of the first
+    product, and Q is the law at the same place of the second product.
 
     The function moves losses to a grid: it divides the probability of a loss between the two neighboring grid points,
     so that the total probability under either law stays the same. This division can only raise the total variation.
@@ -136,7 +137,7 @@ def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_1
     if len(log_p) == 1:
         return float(variation(log_p, log_q)[0])
     loss = losses(log_p, log_q)
-    reach = min(float(np.abs(loss).max(axis=1).sum()), _FAR)
+    reach = min(float(np.abs(loss).max(axis=1).sum()), _MOST_LOG_RATIO)
     if reach == 0:
         return 0.0
     step, half = reach / steps, steps + len(log_p)  # the grid may move the loss of each law by one step
@@ -147,21 +148,21 @@ def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_1
             continue
         low = np.floor(loss_of_law / step + 1e-9).astype(int)
         part = np.clip(np.expm1(loss_of_law - low * step) / np.expm1(step), 0, 1)
-        moves, which = np.unique(np.concatenate([low, low + 1]), return_inverse=True)
-        weights = np.bincount(which, np.concatenate([p * (1 - part), p * part]))
-        mass = sum(w * _moved(mass, int(k)) for k, w in zip(moves, weights, strict=True) if w > 0)
+        moves, move_index = np.unique(np.concatenate([low, low + 1]), return_inverse=True)
+        weights = np.bincount(move_index, np.concatenate([p * (1 - part), p * part]))
+        mass = sum(w * _shifted(mass, int(k)) for k, w in zip(moves, weights, strict=True) if w > 0)
     axis = step * np.arange(-half, half + 1)
     return float((mass * -np.expm1(np.minimum(axis, 0.0))).sum())
 
 
-def _moved(mass: np.ndarray, by: int) -> np.ndarray:
-    """Return probabilities shifted along the grid. What would pass an end of the grid stays at this end."""
+def _shifted(mass: np.ndarray, by: int) -> np.ndarray:
+    """Return probabilities shifted along the grid. Probability that would pass an end stays at this end."""
     by = max(min(by, len(mass) - 1), 1 - len(mass))
     if by == 0:
         return mass
     if by < 0:
-        return _moved(mass[::-1], -by)[::-1]
-    out = np.zeros_like(mass)
-    out[by:] = mass[:-by]
-    out[-1] += mass[-by:].sum()
-    return out
+        return _shifted(mass[::-1], -by)[::-1]
+    shifted = np.zeros_like(mass)
+    shifted[by:] = mass[:-by]
+    shifted[-1] += mass[-by:].sum()
+    return shifted

@@ -173,9 +173,9 @@ class DistinguishingGame:
             return np.ones_like(rate)
         if (curve := self._curve) is not None:
             return curve.hits(rate)
-        more, delta = math.exp(self.guarantee.epsilon), self.guarantee.delta
+        factor, delta = math.exp(self.guarantee.epsilon), self.guarantee.delta
         for _ in range(self.steps):
-            rate = np.minimum(np.minimum(delta + more * rate, 1 - (1 - delta - rate) / more), 1)
+            rate = np.minimum(np.minimum(delta + factor * rate, 1 - (1 - delta - rate) / factor), 1)
         return rate
 
     def misses(self, false_alarms: Any) -> np.ndarray:
@@ -280,19 +280,19 @@ class DistinguishingGame:
         [0.249, 0.751]
         """
         _check_prior(prior)
-        both = self.grouped
-        factor = float(both.epsilon)
-        if both.kind == "none":
+        bound = self.grouped
+        factor = float(bound.epsilon)
+        if bound.kind == "none":
             factor = math.inf
-        elif both.gaussian is not None and 0 < failure <= 1:
-            factor = _log_odds(both.gaussian, failure)
-        elif both.delta:
-            if not both.delta < failure <= 1:
+        elif bound.gaussian is not None and 0 < failure <= 1:
+            factor = _log_odds(bound.gaussian, failure)
+        elif bound.delta:
+            if not bound.delta < failure <= 1:
                 raise ValueError(
-                    f"with δ = {text_up(both.delta)} no bound on beliefs holds for every release: say how often it may "
-                    f"fail, failure={failure!r} is not above δ"
+                    f"with δ = {text_up(bound.delta)} no bound on beliefs holds for every release: say how often it "
+                    f"may fail, failure={failure!r} is not above δ"
                 )
-            factor -= math.log1p(-both.delta / failure)
+            factor -= math.log1p(-bound.delta / failure)
         shrink = math.exp(-factor)
         return prior * shrink / (prior * shrink + 1 - prior), prior / (prior + (1 - prior) * shrink)
 

@@ -34,9 +34,9 @@ def cells_of(
     list of (int or None, int or None)
         One pair for each cell, sorted by depth and then by number of trees.
     """
-    has = forest.get_params()
-    grid_depths = sorted(set(depths)) if depths is not None and "max_depth" in has else [None]
-    grid_trees = sorted(set(trees)) if trees is not None and "n_estimators" in has else [None]
+    parameters = forest.get_params()
+    grid_depths = sorted(set(depths)) if depths is not None and "max_depth" in parameters else [None]
+    grid_trees = sorted(set(trees)) if trees is not None and "n_estimators" in parameters else [None]
     return [(d, t) for d in grid_depths for t in grid_trees]
 
 
@@ -97,13 +97,13 @@ def promises_of(
         Whether the release would be certified, and the loss, rounded up. The loss is ∞ if no bound is known.
     """
     # The loss of a certified forest does not depend on its number of trees, so one preview with one tree serves all.
-    out, known = {}, dict[tuple, Fraction | None]()
+    promises, known_losses = {}, dict[tuple, Fraction | None]()
     for depth, trees in cells:
         for epsilon in epsilons:
-            small = 1 if forest.mode == "certified" and trees is not None else trees  # one tree has the same loss
-            if (key := (epsilon, depth, small)) not in known:
-                model = at_cell(forest, depth, small).set_params(domain=domain, epsilon=epsilon, random_state=None)
-                known[key] = model.preview(domain, n_rows)[0].loss
-            loss = known[key]
-            out[epsilon, depth, trees] = (False, math.inf) if loss is None else (True, float_up(loss))
-    return out
+            n_trees = 1 if forest.mode == "certified" and trees is not None else trees  # one tree has the same loss
+            if (key := (epsilon, depth, n_trees)) not in known_losses:
+                model = at_cell(forest, depth, n_trees).set_params(domain=domain, epsilon=epsilon, random_state=None)
+                known_losses[key] = model.preview(domain, n_rows)[0].loss
+            loss = known_losses[key]
+            promises[epsilon, depth, trees] = (False, math.inf) if loss is None else (True, float_up(loss))
+    return promises

@@ -77,11 +77,11 @@ class FittedSimulation(Simulation):
         """See `Simulation.pieces`; a step is one fit."""
         rows = replace(self._rows, memo={})
 
-        def fit(place: tuple[float, int]) -> list[Row]:
-            return [self._row(*place, cells[place[1]], seed, rows)]
+        def fit(job: tuple[float, int]) -> list[Row]:
+            return [self._row(*job, cells[job[1]], seed, rows)]
 
-        places = [(epsilon, cell) for epsilon in epsilons for cell in range(len(cells))]
-        for fitted in in_threads(fit, places, self.n_jobs):
+        jobs = [(epsilon, cell) for epsilon in epsilons for cell in range(len(cells))]
+        for fitted in in_threads(fit, jobs, self.n_jobs):
             yield fitted or []
 
     def view(self, epsilon: float, seed: int = 0) -> ForestView:
@@ -90,9 +90,9 @@ class FittedSimulation(Simulation):
         model, rows = self._model(epsilon, (None, None), seed), self._rows
         forest = model.fit_encoded(self.domain, self._as_released(model, rows), trace=trace)
         assert trace.counts is not None and trace.labels is not None and trace.noise is not None
-        leaves, of_all = forest.leaves, AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
+        leaves, added = forest.leaves, AddedScores.of(forest) if forest.voting == CLIPPED_LOGISTIC else None
         values, classes, spread = None, None, None
-        if isinstance(leaves, ScoreLeaves) and of_all is None:
+        if isinstance(leaves, ScoreLeaves) and added is None:
             values, classes = leaves.leaf_values, leaves.class_of_tree
             spread = value_spread(model, trace.noise, leaves.alpha_link)
         return ForestView(
@@ -105,7 +105,7 @@ class FittedSimulation(Simulation):
             classes,
             tuple(trace.trees),
             forest.scale,
-            of_all,
+            added,
             None if rows.units is None else rows_in_leaves(model, forest.trees, self.domain, rows),
             spread,
         )
@@ -121,23 +121,24 @@ class FittedSimulation(Simulation):
 
         The split holds some rows out, but a release would plan from all of them (`EncodedRows.of_table`).
         """
-        by_rule = model.epsilon is not None and model.mode == "certified"
-        return rows.of_table(self.n_rows) if by_rule and self.n_rows != rows.n_counted else rows
+        uses_rules = model.epsilon is not None and model.mode == "certified"
+        return rows.of_table(self.n_rows) if uses_rules and self.n_rows != rows.n_counted else rows
 
-    def _row(self, epsilon: float, place: int, cell: Cell, seed: int, rows: EncodedRows) -> Row:
+    def _row(self, epsilon: float, cell_index: int, cell: Cell, seed: int, rows: EncodedRows) -> Row:
         """Return the figures of one fit, with the keys of `Simulation.pieces`."""
         if math.isinf(epsilon):
             if cell not in self._without_noise or self._has_structure_seed:
                 model = self._model(epsilon, cell, seed)
                 self._without_noise[cell] = self._figures(model, without_noise(model, self.domain, rows), epsilon)
-            return {**self._without_noise[cell], "cell": place}
+            return {**self._without_noise[cell], "cell": cell_index}
         model = self._model(epsilon, cell, seed)
         if (epsilon, cell) not in self._checked:
             model.check(self.domain, self.n_rows)
             self._checked.add((epsilon, cell))
-        return {**self._figures(model, self._as_released(model, rows), epsilon), "cell": place}
+        return {**self._figures(model, self._as_released(model, rows), epsilon), "cell": cell_index}
 
     def _figures(self, model: DataDependentClassifier, rows: EncodedRows, epsilon: float) -> Row:
+        """Fit the forest, and return its figures on the held-out rows, with the keys of `Simulation.pieces`."""
         split, trace = self.split, Trace(draws=False)
         fitted: Forest = model.fit_encoded(self.domain, rows, trace=trace)
         assert trace.counts is not None and trace.labels is not None
@@ -168,8 +169,8 @@ def rows_in_leaves(model: DataDependentClassifier, trees: Trees, domain: Domain,
     assert model.random_state is not None
     share, source = structure_share(model.partition_rate), DemoSource(model.random_state)
     parts = share_out(rows.row_ids, trees.n_trees, share, model.partition, source, rows.units).estimation
-    of_trees = [count(trees.select(t), domain, rows.codes[part], rows.y[part]) for t, part in enumerate(parts)]
-    return np.concatenate(of_trees).sum(axis=1)
+    tree_counts = [count(trees.select(t), domain, rows.codes[part], rows.y[part]) for t, part in enumerate(parts)]
+    return np.concatenate(tree_counts).sum(axis=1)
 
 
 def without_noise(forest: DataDependentClassifier, domain: Domain, rows: EncodedRows) -> EncodedRows:

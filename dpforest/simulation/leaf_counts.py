@@ -43,7 +43,7 @@ class LeafCounts:
     empty: float
     place: np.ndarray
 
-    def at(self, n_trees: int) -> np.ndarray:
+    def leaves_of_rows(self, n_trees: int) -> np.ndarray:
         """Return the index into `leaves` of each held-out row's leaf in each of the first trees, (n_trees, n_test)."""
         return self.place
 
@@ -66,13 +66,13 @@ class LeafCounts:
         right : bool array of shape (n_test, n_releases)
             Whether the majority vote of each release classifies each row correctly.
         """
-        out = np.empty((labels.shape[1], n_trees + 1, 2), np.int64)
-        right = np.empty((len(y), len(out)), bool)
-        for release in range(len(out)):
+        histogram = np.empty((labels.shape[1], n_trees + 1, 2), np.int64)
+        right = np.empty((len(y), len(histogram)), bool)
+        for release in range(len(histogram)):
             votes = routing.votes_at_leaves(self.place, np.ascontiguousarray(labels[:, release]), 2)[:, 1]
-            out[release] = np.bincount(2 * votes + y, minlength=2 * (n_trees + 1)).reshape(-1, 2)
+            histogram[release] = np.bincount(2 * votes + y, minlength=2 * (n_trees + 1)).reshape(-1, 2)
             right[:, release] = (2 * votes > n_trees) == y
-        return out, right
+        return histogram, right
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,16 +85,16 @@ class RoutedCounts(LeafCounts):
 
     test: np.ndarray
 
-    def at(self, n_trees: int) -> np.ndarray:
-        """See `LeafCounts.at`."""
+    def leaves_of_rows(self, n_trees: int) -> np.ndarray:
+        """See `LeafCounts.leaves_of_rows`."""
         return self.place[self.test[:, :n_trees]].T
 
     def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `LeafCounts.tally`."""
-        out = np.zeros((labels.shape[1], n_trees + 1, 2), np.int64)
-        right = np.empty((len(y), len(out)), bool)
-        _count_votes(self.test, n_trees, labels[self.place], y, out, right)
-        return out, right
+        histogram = np.zeros((labels.shape[1], n_trees + 1, 2), np.int64)
+        right = np.empty((len(y), len(histogram)), bool)
+        _count_votes(self.test, n_trees, labels[self.place], y, histogram, right)
+        return histogram, right
 
 
 class RoutedRows:
@@ -126,7 +126,7 @@ class RoutedRows:
         return self._counts[key]
 
 
-class Level:
+class CutForest:
     """The deepest forest, cut off at a smaller depth."""
 
     def __init__(self, rows: RoutedRows, depth: int) -> None:
@@ -148,10 +148,10 @@ class Level:
 
 def has_rows(counts: np.ndarray) -> np.ndarray:
     """Return for each leaf of counts (n, n_classes) whether it holds a row. Column by column is faster than `any`."""
-    held = counts[:, 0] != 0
+    is_filled = counts[:, 0] != 0
     for column in counts.T[1:]:
-        held |= column != 0
-    return held
+        is_filled |= column != 0
+    return is_filled
 
 
 @njit(nogil=True, cache=True)
@@ -223,8 +223,18 @@ def _cut(kind, level, parent, tree_start, n_leaves, depth):
 def _gather(cut, deep, weight, reached, n_leaves, takes_all):
     """Add up counts in the leaves of cut trees.
 
-    Parameters are the leaf of the cut trees for each deep leaf, the deep leaves that hold rows and their counts, the
-    leaves of the cut trees that held-out rows reach, the number of leaves to consider, and whether to keep all of them.
+    Parameters
+    ----------
+    cut : int32 array
+        For each deep leaf, the leaf of the cut trees that the same rows reach.
+    deep, weight : int array of shape (m,), int64 array of shape (m, n_classes)
+        Deep leaves that hold rows, and their counts.
+    reached : int32 array
+        Leaves of the cut trees that held-out rows reach.
+    n_leaves : int
+        Number of leaves to consider, from the first one on.
+    takes_all : bool
+        Whether to keep all of these leaves.
 
     Returns
     -------
@@ -260,10 +270,10 @@ def _gather(cut, deep, weight, reached, n_leaves, takes_all):
         if leaf < n_leaves:
             for c in range(weight.shape[1]):
                 counts[place[leaf], c] += weight[i, c]
-    at = np.empty(len(reached), np.int32)
+    reached_places = np.empty(len(reached), np.int32)
     for i in range(len(reached)):
-        at[i] = place[reached[i]] if reached[i] < n_leaves else n - 1
-    return leaves, counts, n_held, at
+        reached_places[i] = place[reached[i]] if reached[i] < n_leaves else n - 1
+    return leaves, counts, n_held, reached_places
 
 
 @njit(nogil=True, cache=True)
@@ -275,11 +285,11 @@ def _count_votes(test, n_trees, labels, y, votes, right):
     """
     n_releases = labels.shape[1]
     if n_releases == 1:
-        only = labels[:, 0]
+        class_of_leaf = labels[:, 0]
         for i in range(len(test)):
             votes_for_1 = 0
             for t in range(n_trees):
-                votes_for_1 += only[test[i, t]]
+                votes_for_1 += class_of_leaf[test[i, t]]
             votes[0, votes_for_1, y[i]] += 1
             right[i, 0] = (2 * votes_for_1 > n_trees) == (y[i] == 1)
         return
@@ -287,9 +297,9 @@ def _count_votes(test, n_trees, labels, y, votes, right):
     for i in range(len(test)):
         ones[:] = 0
         for t in range(n_trees):
-            of_leaf = labels[test[i, t]]
+            leaf_labels = labels[test[i, t]]
             for e in range(n_releases):
-                ones[e] += of_leaf[e]
+                ones[e] += leaf_labels[e]
         for e in range(n_releases):
             votes[e, ones[e], y[i]] += 1
             right[i, e] = (2 * ones[e] > n_trees) == (y[i] == 1)

@@ -38,9 +38,9 @@ def from_votes(votes: np.ndarray, positive: int = 1) -> dict[str, np.ndarray]:
     votes = np.asarray(votes, float)
     n_trees = votes.shape[-2] - 1
     v = np.arange(n_trees + 1)
-    says_second = 2 * v > n_trees  # a tie goes to the class that is listed first
+    is_second = 2 * v > n_trees  # a tie goes to the class that is listed first
     n = votes.sum(axis=-2)
-    right = np.stack([votes[..., ~says_second, 0].sum(axis=-1), votes[..., says_second, 1].sum(axis=-1)], axis=-1)
+    right = np.stack([votes[..., ~is_second, 0].sum(axis=-1), votes[..., is_second, 1].sum(axis=-1)], axis=-1)
     hit = right[..., positive]
     wrong = n.sum(axis=-1) - right.sum(axis=-1)
     share = np.clip(v / max(n_trees, 1), 0.5 / max(n_trees, 1), 1 - 0.5 / max(n_trees, 1))
@@ -53,19 +53,19 @@ def from_votes(votes: np.ndarray, positive: int = 1) -> dict[str, np.ndarray]:
             "auc": (votes[..., 1] * below).sum(axis=-1) / (n[..., 0] * n[..., 1]),
             "f1": 2 * hit / (2 * hit + wrong),
             "log_loss": loss / n.sum(axis=-1),
-            "calibration": _vote_calibration(votes, v / max(n_trees, 1), says_second),
+            "calibration": _vote_calibration(votes, v / max(n_trees, 1), is_second),
         }
 
 
-def _vote_calibration(votes: np.ndarray, share: np.ndarray, says_second: np.ndarray) -> np.ndarray:
-    sure = np.where(says_second, share, 1 - share)
-    right = np.where(says_second, votes[..., 1], votes[..., 0])
+def _vote_calibration(votes: np.ndarray, share: np.ndarray, is_second: np.ndarray) -> np.ndarray:
+    confidence = np.where(is_second, share, 1 - share)
+    right = np.where(is_second, votes[..., 1], votes[..., 0])
     rows = votes.sum(axis=-1)
-    which = np.minimum((sure * _BINS).astype(int), _BINS - 1)
+    bin_index = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
     gap = np.zeros(rows.shape[:-1])
-    for b in np.unique(which):
-        in_bin = which == b
-        gap += np.abs(right[..., in_bin].sum(axis=-1) - (rows[..., in_bin] * sure[in_bin]).sum(axis=-1))
+    for b in np.unique(bin_index):
+        in_bin = bin_index == b
+        gap += np.abs(right[..., in_bin].sum(axis=-1) - (rows[..., in_bin] * confidence[in_bin]).sum(axis=-1))
     return gap / rows.sum(axis=-1)
 
 
@@ -96,14 +96,14 @@ def from_shares(
     n = np.bincount(y, minlength=n_classes)
     right = predicted == y
     per_class = np.bincount(y, weights=right, minlength=n_classes)
-    asked = np.bincount(predicted, minlength=n_classes)
+    n_predicted = np.bincount(predicted, minlength=n_classes)
     present = np.flatnonzero(n)
     with np.errstate(invalid="ignore", divide="ignore"):
-        f1 = 2 * per_class / (n + asked)
+        f1 = 2 * per_class / (n + n_predicted)
     classes = [1] if n_classes == 2 else [k for k in present if n[k] < len(y)]
-    sure = shares[np.arange(len(y)), predicted]
-    which = np.minimum((sure * _BINS).astype(int), _BINS - 1)
-    gaps = np.bincount(which, weights=right - sure, minlength=_BINS)
+    confidence = shares[np.arange(len(y)), predicted]
+    bin_index = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
+    gaps = np.bincount(bin_index, weights=right - confidence, minlength=_BINS)
     return {
         "accuracy": float(right.mean()),
         "balanced_accuracy": float((per_class[present] / n[present]).mean()),
@@ -120,11 +120,11 @@ def auc(score: np.ndarray, is_positive: np.ndarray) -> float:
     This area is the probability that a positive row has a higher score than a negative row, where equal scores count
     half.
     """
-    of_class, others = np.sort(score[is_positive]), np.sort(score[~is_positive])
-    if not len(of_class) or not len(others):
+    positive, negative = np.sort(score[is_positive]), np.sort(score[~is_positive])
+    if not len(positive) or not len(negative):
         return float("nan")
-    twice = np.searchsorted(others, of_class, "left").sum() + np.searchsorted(others, of_class, "right").sum()
-    return float(twice / 2 / (len(of_class) * len(others)))
+    twice = np.searchsorted(negative, positive, "left").sum() + np.searchsorted(negative, positive, "right").sum()
+    return float(twice / 2 / (len(positive) * len(negative)))
 
 
 def accuracies(predicted: np.ndarray, y: np.ndarray) -> tuple[float, float]:

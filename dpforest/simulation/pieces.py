@@ -153,10 +153,10 @@ def in_threads(work: Callable[[Place], Result], places: Sequence[Place], n_jobs:
         while todo or running:
             while todo and len(running) < n_jobs:
                 running.add(pool.submit(work, todo.pop()))
-            done, running = wait(running, _LOOK, FIRST_COMPLETED)
-            if not done:
+            finished, running = wait(running, _LOOK, FIRST_COMPLETED)
+            if not finished:
                 yield None
-            for future in done:
+            for future in finished:
                 yield future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

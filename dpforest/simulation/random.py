@@ -28,7 +28,7 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import DemoSource
 from dpforest.privacy.rationals import printed_decimal
 from dpforest.simulation.cells import at_cell
-from dpforest.simulation.leaf_counts import LeafCounts, Level, RoutedRows, has_rows
+from dpforest.simulation.leaf_counts import CutForest, LeafCounts, RoutedRows, has_rows
 from dpforest.simulation.metrics import flipped_share, from_shares, from_votes
 from dpforest.simulation.pieces import NOISE_SEED, ONE_CELL, Cell, Row, Simulation, in_threads, packed
 from dpforest.simulation.splits import Split
@@ -77,34 +77,34 @@ class RandomSimulation(Simulation):
         super().__init__(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs)
         self.structures = Structures(forest, domain, split, self.n_rows)
         # Key, trees and counts in leaves of the last `view`; with a unit in the domain, also numbers of rows in leaves.
-        self._seen: tuple[tuple, Trees, np.ndarray, np.ndarray | None] | None = None
+        self._last_view: tuple[tuple, Trees, np.ndarray, np.ndarray | None] | None = None
 
     def check(self, epsilons: Sequence[float]) -> None:
         """Raise ValueError if a release cannot be planned. Call this before any release is simulated."""
         for epsilon in epsilons:
-            self.structures.at(epsilon).spec(self.domain, self.n_rows)
+            self.structures.forest_at(epsilon).spec(self.domain, self.n_rows)
 
     def pieces(self, epsilons: Sequence[float], cells: Sequence[Cell] = ONE_CELL, seed: int = 0) -> Iterator[list[Row]]:
         """See `Simulation.pieces`.
 
         A step counts the rows in the leaves of one forest, or simulates releases from these counts, or does both.
         """
-        return self._streamed(epsilons, seed) if tuple(cells) == ONE_CELL else self._routed(epsilons, cells, seed)
+        return self._one_cell(epsilons, seed) if tuple(cells) == ONE_CELL else self._many_cells(epsilons, cells, seed)
 
     def view(self, epsilon: float, seed: int = 0) -> ForestView:
         """Simulate one release, and return it leaf by leaf."""
         spec, scale = self.structures.prepare(epsilon, seed)
         key = (seed, *_counted_by(spec, scale))
-        if self._seen is None or self._seen[0] != key:
+        if self._last_view is None or self._last_view[0] != key:
             trees, counts = self._grow_and_count(spec, scale, seed, self.n_jobs)
-            self._seen = (key, trees, counts, self._rows_of_persons(spec, trees, seed))
-        _, trees, counts, rows_of_persons = self._seen
+            self._last_view = (key, trees, counts, self._rows_of_persons(spec, trees, seed))
+        _, trees, counts, rows_of_persons = self._last_view
         values = simulate_values(spec, counts, printed_decimal(epsilon), seed + NOISE_SEED)
         labels = spec.leaves(values, printed_decimal(epsilon)).leaf_labels(self.domain.n_classes, seed)
         rule = "clamp" if spec.voting == "log-odds" else spec.negative_rule
         noise = CountNoise(counts, spec.mechanism, spec.leaf_rate(printed_decimal(epsilon)) / spec.count_unit, rule)
-        shown = counts if spec.count_unit == 1 else counts / spec.count_unit
-        return ForestView(trees, self.domain, shown, labels, noise, scale=scale, rows_of_persons=rows_of_persons)
+        row_counts = counts if spec.count_unit == 1 else counts / spec.count_unit
+        return ForestView(trees, self.domain, row_counts, labels, noise, scale=scale, rows_of_persons=rows_of_persons)
 
     def flips_at(self, view: ForestView, tree: int, present: float, epsilon: float) -> np.ndarray:
         """See `Simulation.flips_at`.
@@ -122,17 +122,18 @@ class RandomSimulation(Simulation):
     @property
     def n_bytes(self) -> int:
         """Number of bytes of the trees and counts of the last `view`."""
-        _, trees, counts, n_rows = self._seen or ((), None, None, None)
+        _, trees, counts, n_rows = self._last_view or ((), None, None, None)
         arrays = [counts, n_rows, *(vars(trees).values() if trees else ())]
         return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
     def forget(self) -> None:
         """Drop the trees and counts of the last `view`."""
-        self._seen = None
+        self._last_view = None
 
     # ------------------------------------------------------------ one cell: rows are counted as they stream
 
-    def _streamed(self, epsilons: Sequence[float], seed: int) -> Iterator[list[Row]]:
+    def _one_cell(self, epsilons: Sequence[float], seed: int) -> Iterator[list[Row]]:
+        """Simulate releases with the depth and number of trees of the forest; see `Simulation.pieces`."""
         plans = {epsilon: self.structures.prepare(epsilon, seed) for epsilon in epsilons}
         groups: dict[tuple, list[float]] = {}  # budgets with the same trees and counts
         for epsilon, plan in plans.items():
@@ -141,33 +142,36 @@ class RandomSimulation(Simulation):
         # Each thread below counts in one thread: threads that start threads would mostly wait for Python's lock.
         if len(groups) > 1:
 
-            def work(alike: list[float]) -> list[Row]:
-                counted = self._counted(*plans[alike[0]], seed, 1)
-                return self._released([plans[epsilon][0] for epsilon in alike], counted, alike, seed)
+            def work(group: list[float]) -> list[Row]:
+                counted = self._count_leaves(*plans[group[0]], seed, 1)
+                return self._releases([plans[epsilon][0] for epsilon in group], counted, group, seed)
 
             for rows in in_threads(work, list(groups.values()), self.n_jobs):
                 yield rows or []
             return
-        counted = self._counted(*plans[epsilons[0]], seed, self.n_jobs)
+        counted = self._count_leaves(*plans[epsilons[0]], seed, self.n_jobs)
         yield []
         size = -(-len(epsilons) // self.n_jobs)
         parts = [epsilons[i : i + size] for i in range(0, len(epsilons), size)]
         for rows in in_threads(
-            lambda part: self._released([plans[e][0] for e in part], counted, part, seed), parts, self.n_jobs
+            lambda part: self._releases([plans[e][0] for e in part], counted, part, seed), parts, self.n_jobs
         ):
             yield rows or []
 
-    def _counted(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int, n_jobs: int) -> LeafCounts:
+    def _count_leaves(self, spec: ForestSpec, scale: ReleasedScale | None, seed: int, n_jobs: int) -> LeafCounts:
+        """Grow the trees of a plan, and count the fitted rows in the leaves that metrics depend on."""
         trees, counts = self._grow_and_count(spec, scale, seed, n_jobs)
         leaves = routing.leaves_of_rows(trees, self.domain, self.split.X_test, n_jobs=n_jobs)
 
         # The metrics depend only on leaves that hold a fitted row or that a held-out row reaches.
-        held = has_rows(counts)
-        used = held.copy()
-        used[leaves] = True
-        used |= spec.voting == "log-odds"  # this rule compares each leaf with the class shares over all leaves
-        place = (np.cumsum(used, dtype=np.int32) - 1)[leaves]
-        return LeafCounts(np.flatnonzero(used), counts[used], 1 - np.count_nonzero(held) / len(held), place)
+        has_fitted_row = has_rows(counts)
+        is_used = has_fitted_row.copy()
+        is_used[leaves] = True
+        is_used |= spec.voting == "log-odds"  # this rule compares each leaf with the class shares over all leaves
+        place = (np.cumsum(is_used, dtype=np.int32) - 1)[leaves]
+        return LeafCounts(
+            np.flatnonzero(is_used), counts[is_used], 1 - np.count_nonzero(has_fitted_row) / len(has_fitted_row), place
+        )
 
     def _grow_and_count(
         self, spec: ForestSpec, scale: ReleasedScale | None, seed: int, n_jobs: int
@@ -191,23 +195,24 @@ class RandomSimulation(Simulation):
 
     # ------------------------------------------------------------ many cells: rows are routed once
 
-    def _routed(self, epsilons: Sequence[float], cells: Sequence[Cell], seed: int) -> Iterator[list[Row]]:
-        specs, scales, together = self._plans(epsilons, cells, seed)
-        for key, budgets in together.items():
+    def _many_cells(self, epsilons: Sequence[float], cells: Sequence[Cell], seed: int) -> Iterator[list[Row]]:
+        """Simulate releases at every cell; see `Simulation.pieces`."""
+        specs, scales, budgets_of_scale = self._plans(epsilons, cells, seed)
+        for key, budgets in budgets_of_scale.items():
             yield []
             planned = {(cell, epsilon): specs[cell, epsilon] for cell in range(len(cells)) for epsilon in budgets}
             depths, n_trees = {p.depth for p in planned.values()}, max(p.n_trees for p in planned.values())
             largest = replace(specs[0, budgets[0]], depth=max(depths), n_trees=n_trees)
             rows = RoutedRows(largest.grow(self.domain, seed, scales[key]), self.domain, self.split)
-            levels = {depth: Level(rows, depth) for depth in depths}
+            cut_forests = {depth: CutForest(rows, depth) for depth in depths}
             # All releases of a group have the same rows in the same leaves.
-            alike: dict[tuple, list[tuple[int, float]]] = {}
+            same_counts: dict[tuple, list[tuple[int, float]]] = {}
             for place, p in planned.items():
-                alike.setdefault((p.depth, p.n_trees, p.partition), []).append(place)
-            for (depth, *_), places in alike.items():
+                same_counts.setdefault((p.depth, p.n_trees, p.partition), []).append(place)
+            for (depth, *_), places in same_counts.items():
                 plans = [planned[place] for place in places]
-                counted = levels[depth].count(plans[0], seed)
-                released = self._released(plans, counted, [epsilon for _, epsilon in places], seed)
+                counted = cut_forests[depth].count(plans[0], seed)
+                released = self._releases(plans, counted, [epsilon for _, epsilon in places], seed)
                 yield [{**row, "cell": cell} for row, (cell, _) in zip(released, places, strict=True)]
 
     def _plans(
@@ -221,47 +226,49 @@ class RandomSimulation(Simulation):
             Plan of each release; the cell is given by its index.
         scales : dict from bytes to ReleasedScale or None
             All distinct scales of the numeric attributes, by a key made from their content.
-        together : dict from bytes to list of float
+        budgets_of_scale : dict from bytes to list of float
             Budgets whose releases have this scale, by the same key.
         """
         structures = [Structures(at_cell(self.forest, *cell), self.domain, self.split, self.n_rows) for cell in cells]
         specs = dict[tuple[int, float], ForestSpec]()
-        scales, together = dict[bytes, ReleasedScale | None](), dict[bytes, list[float]]()
+        scales, budgets_of_scale = dict[bytes, ReleasedScale | None](), dict[bytes, list[float]]()
         for epsilon in epsilons:
             plan = None
-            for cell, of_cell in enumerate(structures):
-                plan = of_cell.prepare(epsilon, seed, plan)
+            for cell, structure in enumerate(structures):
+                plan = structure.prepare(epsilon, seed, plan)
                 specs[cell, epsilon], scale = plan
             key = b"" if scale is None else scale.cumulative.tobytes()
             scales[key] = scale
-            together.setdefault(key, []).append(epsilon)
+            budgets_of_scale.setdefault(key, []).append(epsilon)
         if len({(s.categorical, s.thresholds, s.n_quantiles, s.max_leaves) for s in specs.values()}) > 1:
             raise ValueError("Cells differ in more than depth and number of trees, so they cannot be counted once.")
-        return specs, scales, together
+        return specs, scales, budgets_of_scale
 
     # ------------------------------------------------------------ releases from counts
 
-    def _released(
+    def _releases(
         self, specs: Sequence[ForestSpec], counted: LeafCounts, epsilons: Sequence[float], seed: int
     ) -> list[Row]:
         """Return the metrics at each budget, as in `Simulation.pieces`.
 
         The specs may differ only in the part of the budget that is left for leaves, so that `counted` suits them all.
         """
-        spec, private = specs[0], np.isfinite(epsilons)
-        exact = [printed_decimal(e) if math.isfinite(e) else None for e in epsilons]
+        spec, has_noise = specs[0], np.isfinite(epsilons)
+        exact_epsilons = [printed_decimal(e) if math.isfinite(e) else None for e in epsilons]
         releases = []
-        for one_spec, epsilon in zip(specs, exact, strict=True):
+        for release_spec, epsilon in zip(specs, exact_epsilons, strict=True):
             if epsilon is not None:
-                values = simulate_values(one_spec, counted.counts, epsilon, seed + NOISE_SEED, leaves=counted.leaves)
-            elif one_spec.releases_counts:
+                values = simulate_values(
+                    release_spec, counted.counts, epsilon, seed + NOISE_SEED, leaves=counted.leaves
+                )
+            elif release_spec.releases_counts:
                 values = counted.counts
             else:
                 values = true_labels(counted.counts, seed, leaves=counted.leaves)
-            releases.append(one_spec.leaves(values, epsilon, counted.leaves))
+            releases.append(release_spec.leaves(values, epsilon, counted.leaves))
         labels = np.stack([leaves.leaf_labels(self.domain.n_classes, seed) for leaves in releases], axis=1)
-        held = np.flatnonzero(has_rows(counted.counts))
-        flips = np.where(private, flipped_share(counted.counts[held], labels[held]), 0.0)
+        leaves_with_rows = np.flatnonzero(has_rows(counted.counts))
+        flips = np.where(has_noise, flipped_share(counted.counts[leaves_with_rows], labels[leaves_with_rows]), 0.0)
         shape = {"cell": 0, "depth": spec.depth, "trees": spec.n_trees, "empty": float(counted.empty)}
         return [
             {"epsilon": e, **shape, **metrics, "flips": float(flip)}
@@ -285,16 +292,16 @@ class RandomSimulation(Simulation):
                 {**{name: float(v[e]) for name, v in figures.items()}, "right": packed(right[:, e])}
                 for e in range(len(releases))
             ]
-        at = counted.at(spec.n_trees)
+        leaf_of_row = counted.leaves_of_rows(spec.n_trees)
         coin = voting.coins(self.split.X_test, seed) if spec.voting == "probabilistic" else None
-        out, step = [], 0.5 / spec.n_trees if spec.voting == "majority" else 1e-6
+        rows, step = [], 0.5 / spec.n_trees if spec.voting == "majority" else 1e-6
         for leaves, votes in zip(releases, labels.T, strict=True):
-            summed = votes if spec.voting == "majority" else leaves.summed(k, seed)
-            shares = leaves.row_shares(routing.sums_at_leaves(at, summed, k), spec.n_trees)
+            leaf_sums = votes if spec.voting == "majority" else leaves.summed(k, seed)
+            shares = leaves.row_shares(routing.sums_at_leaves(leaf_of_row, leaf_sums, k), spec.n_trees)
             predicted = voting.decide(shares, spec.voting, coin)
             metrics = from_shares(shares, y, predicted, positive=self.positive, step=step)
-            out.append({**metrics, "right": packed(predicted == y)})
-        return out
+            rows.append({**metrics, "right": packed(predicted == y)})
+        return rows
 
 
 class Structures:
@@ -308,7 +315,7 @@ class Structures:
             n_rows,
         )
 
-    def at(self, epsilon: float) -> RandomStructureClassifier:
+    def forest_at(self, epsilon: float) -> RandomStructureClassifier:
         """Return the forest at this ε."""
         return clone(self._forest).set_params(epsilon=epsilon)
 
@@ -325,7 +332,9 @@ class Structures:
         the answers in `like` are used again.
         """
         forest = copy(self._forest)  # a copy for each call, because several threads call this method at the same time
-        forest.epsilon = None if math.isinf(epsilon) else epsilon  # equals `at(epsilon)`, without the cost of a clone
+        forest.epsilon = (
+            None if math.isinf(epsilon) else epsilon
+        )  # as `forest_at(epsilon)`, without the cost of a clone
         if like is not None and like[0].preparation.size:
             spec = forest.spec(self._domain, like[0].preparation.n_rows)
             if spec.preparation == like[0].preparation:

@@ -59,8 +59,8 @@ class Split:
     def part(self, units: np.ndarray) -> "Split":
         """Return the split with fewer rows to fit on. `units` are indices of rows or, with a unit, of persons."""
         rows = units if self.units is None else np.flatnonzero(np.isin(self.units.index, units))
-        kept = None if self.units is None else self.units.of_rows(rows)
-        return replace(self, X_train=self.X_train[rows], y_train=self.y_train[rows], units=kept)
+        part_units = None if self.units is None else self.units.of_rows(rows)
+        return replace(self, X_train=self.X_train[rows], y_train=self.y_train[rows], units=part_units)
 
 
 def split_table(
@@ -105,8 +105,8 @@ def split_table(
     DomainError
         If the table lacks columns of the domain, or fewer than two rows or persons have a listed label.
     """
-    of_unit = None if domain.unit is None else groups
-    rows = read_rows(domain, X, y, np.arange(len(y)), out_of_domain=out_of_domain, groups=of_unit)
+    unit_groups = None if domain.unit is None else groups
+    rows = read_rows(domain, X, y, np.arange(len(y)), out_of_domain=out_of_domain, groups=unit_groups)
     return split_of(rows, *_held_out(rows.y, rows.n_given, test_share, seed, persons_of(rows, groups, len(y))))
 
 
@@ -141,8 +141,8 @@ def split_of(rows: EncodedTable, train: np.ndarray, test: np.ndarray) -> Split:
 
 def _one_row_each(units: Units, rows: np.ndarray) -> np.ndarray:
     """Return the index of one row of each person: the row with the smallest hash of its position in the table."""
-    words = uniform(0, units.places[rows].view(np.uint64))
-    order = np.lexsort((words, units.index[rows]))
+    hashes = uniform(0, units.places[rows].view(np.uint64))
+    order = np.lexsort((hashes, units.index[rows]))
     first = np.unique(units.index[rows][order], return_index=True)[1]
     return np.sort(rows[order][first])
 

@@ -132,27 +132,29 @@ def surface(
             f"data is a {type(data).__name__}, and has no X, y and domain; hand over load_dataset(...), or "
             "types.SimpleNamespace(X=rows, y=labels, domain=domain)"
         )
-    named = dict(forests) if isinstance(forests, dict) else {type(f).__name__: f for f in forests}
-    if len(named) < len(forests):
+    forest_by_name = dict(forests) if isinstance(forests, dict) else {type(f).__name__: f for f in forests}
+    if len(forest_by_name) < len(forests):
         raise ValueError("two forests have the same name; give a dict with a name for each")
     check_choice("plan_for", plan_for, ("table", "split"))
     grid = sorted({float(e) for e in epsilons})
-    reading = {name: forest.reading_domain(data.domain) for name, forest in named.items()}
-    parts = {domain: splits(data, folds, seed, domain, groups) for domain in set(reading.values())}
-    tasks = [Task(name, r, f) for r in range(repeats) for f in range(folds) for name in named]
-    kept = _kept(done, set(tasks))
-    open_tasks = [task for task in tasks if task not in kept]
-    cells = {name: cells_of(forest, depths, trees) for name, forest in named.items()}
+    reading_domains = {name: forest.reading_domain(data.domain) for name, forest in forest_by_name.items()}
+    parts = {domain: splits(data, folds, seed, domain, groups) for domain in set(reading_domains.values())}
+    tasks = [Task(name, r, f) for r in range(repeats) for f in range(folds) for name in forest_by_name]
+    finished_tasks = _finished_tasks(done, set(tasks))
+    open_tasks = [task for task in tasks if task not in finished_tasks]
+    cells = {name: cells_of(forest, depths, trees) for name, forest in forest_by_name.items()}
     rows_of = {
-        name: [_rows_of_plan(forest, split, len(data.y), plan_for) for split in parts[reading[name]]]
-        for name, forest in named.items()
+        name: [_rows_of_plan(forest, split, len(data.y), plan_for) for split in parts[reading_domains[name]]]
+        for name, forest in forest_by_name.items()
     }
-    promises = {n: promises_of(f, data.domain, grid, cells[n], rows_of[n][0]) for n, f in named.items() if open_tasks}
+    promises = {
+        n: promises_of(f, data.domain, grid, cells[n], rows_of[n][0]) for n, f in forest_by_name.items() if open_tasks
+    }
     work = (
         delayed(run_task)(
-            named[t.forest],
-            reading[t.forest],
-            parts[reading[t.forest]][t.fold],
+            forest_by_name[t.forest],
+            reading_domains[t.forest],
+            parts[reading_domains[t.forest]][t.fold],
             t,
             grid,
             cells[t.forest],
@@ -162,7 +164,11 @@ def surface(
         )
         for t in open_tasks
     )
-    finished = [] if done is None or not kept else [done[[_task_of(row) in kept for row in done.itertuples()]]]
+    finished = (
+        []
+        if done is None or not finished_tasks
+        else [done[[_task_of(row) in finished_tasks for row in done.itertuples()]]]
+    )
     n_done = len(tasks) - len(open_tasks)
     for frame in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
         finished.append(frame)
@@ -220,14 +226,14 @@ def summary(table: pd.DataFrame, quantiles: tuple[float, float] = (0.1, 0.9)) ->
     table = _with_one_shape(table)
     values = [name for name in (*METRICS, "worst_group", "flips", "empty") if name in table]
     by_cell = table.groupby(group, dropna=False)
-    over = {
+    statistics = {
         "mean": by_cell[values].mean(),
         "noise": table.groupby([*group, "repeat"], dropna=False)[values].mean().groupby(group, dropna=False).std(),
         "splits": table.groupby([*group, "fold"], dropna=False)[values].mean().groupby(group, dropna=False).std(),
         "low": by_cell[values].quantile(quantiles[0]),
         "high": by_cell[values].quantile(quantiles[1]),
     }
-    wide = pd.concat(over, axis=1).swaplevel(axis=1).sort_index(axis=1)
+    wide = pd.concat(statistics, axis=1).swaplevel(axis=1).sort_index(axis=1)
     wide[("repeats", "")] = by_cell["repeat"].nunique()
     wide[("folds", "")] = by_cell["fold"].nunique()
     return wide
@@ -242,8 +248,8 @@ def _with_one_shape(table: pd.DataFrame) -> pd.DataFrame:
     """
     table = table.copy()
     for axis in ("depth", "trees"):
-        of_fit = table.groupby(["forest", "epsilon", "repeat", "fold"])[axis].nunique()
-        has_one_shape = table["forest"].isin([name for name, n in of_fit.groupby("forest").max().items() if n == 1])
+        n_shapes = table.groupby(["forest", "epsilon", "repeat", "fold"])[axis].nunique()
+        has_one_shape = table["forest"].isin([name for name, n in n_shapes.groupby("forest").max().items() if n == 1])
         median = table.groupby(["forest", "epsilon"])[axis].transform("median")
         table[axis] = table[axis].where(~has_one_shape, median.round()).astype(table[axis].dtype)
     return table
@@ -364,15 +370,15 @@ def run_task(
     """
     rows = one_repeat(forest, domain, split, [*epsilons, math.inf], cells, seed, n_rows)
     frame = pd.DataFrame(sorted(rows, key=lambda row: (row["cell"], row["epsilon"]))).drop(columns="right")
-    promised = [
+    loss_of_row = [
         promises.get((epsilon, *cells[cell]), (False, math.inf))
         for epsilon, cell in zip(frame["epsilon"], frame.pop("cell"), strict=True)
     ]
-    frame["certified"], frame["true_epsilon"] = zip(*promised, strict=True)
+    frame["certified"], frame["true_epsilon"] = zip(*loss_of_row, strict=True)
     frame["forest"], frame["repeat"], frame["fold"] = task.forest, task.repeat, task.fold
     frame["n_train"], frame["n_test"] = split.n_train, len(split.y_test)
-    rest = [c for c in frame if c not in KEYS]
-    return frame[[*KEYS, *rest]]
+    other_columns = [c for c in frame if c not in KEYS]
+    return frame[[*KEYS, *other_columns]]
 
 
 # ---------------------------------------------------------------- splits and finished tasks
@@ -405,8 +411,8 @@ def splits(data: Any, folds: int, seed: int, domain: Domain | None = None, group
     domain = data.domain if domain is None else domain
     if folds == 1:
         return [split_table(domain, data.X, data.y, seed=seed, groups=groups)]
-    of_unit = None if domain.unit is None else groups
-    rows = read_rows(domain, data.X, data.y, np.arange(len(data.y)), groups=of_unit)
+    unit_groups = None if domain.unit is None else groups
+    rows = read_rows(domain, data.X, data.y, np.arange(len(data.y)), groups=unit_groups)
     if (persons := persons_of(rows, groups, len(data.y))) is not None:
         fold = person_folds(persons, folds, seed=seed)
         return [split_of(rows, np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)]
@@ -425,5 +431,5 @@ def _task_of(row: Any) -> Task:
     return Task(row.forest, int(row.repeat), int(row.fold))
 
 
-def _kept(done: pd.DataFrame | None, wanted: set[Task]) -> set[Task]:
+def _finished_tasks(done: pd.DataFrame | None, wanted: set[Task]) -> set[Task]:
     return set() if done is None or done.empty else {_task_of(row) for row in done.itertuples()} & wanted

@@ -35,12 +35,12 @@ def value_spread(model: Any, noise: LeafNoise, alpha_link: float) -> np.ndarray 
         return None
     if model.beta not in (None, "one"):
         return None
-    most = 2.0 if model.max_leaf is None else model.max_leaf
+    largest_value = 2.0 if model.max_leaf is None else model.max_leaf
     shrink = 0.0 if model.shrink is False else 1.0
     rng = np.random.default_rng(0)
     values = []
     for _ in range(N_DRAWS):
         weights = np.maximum(noise.evidence + rng.laplace(size=noise.evidence.shape) * noise.scale[:, None], 0)
         padded = weights + shrink * noise.scale[:, None]  # a release adds this weight to each class (`leaf_link`)
-        values.append(np.clip(leaf_link(padded, alpha_link), -most, most))
+        values.append(np.clip(leaf_link(padded, alpha_link), -largest_value, largest_value))
     return np.std(values, axis=0)

@@ -181,12 +181,12 @@ class ForestView:
         """
         if labels is not None:
             return self._nodes(tree, labels)
-        kept = self._last_nodes.get(tree)
-        if kept is None:
-            kept = self._nodes(tree, None)
+        cached = self._last_nodes.get(tree)
+        if cached is None:
+            cached = self._nodes(tree, None)
             self._last_nodes.clear()
-            self._last_nodes[tree] = kept
-        return kept
+            self._last_nodes[tree] = cached
+        return cached
 
     @cached_property
     def _last_nodes(self) -> dict[int, NodeTable]:
@@ -195,26 +195,28 @@ class ForestView:
     def _nodes(self, tree: int, labels: np.ndarray | None) -> NodeTable:
         trees = self.trees.select(tree)
         leaves = slice(int(self.trees.leaf_start[tree]), int(self.trees.leaf_start[tree + 1]))
-        of_leaves = self._counts_of(tree)[leaves]
-        counts = np.zeros((trees.n_nodes, of_leaves.shape[1]), of_leaves.dtype)
+        leaf_counts = self._counts_of(tree)[leaves]
+        counts = np.zeros((trees.n_nodes, leaf_counts.shape[1]), leaf_counts.dtype)
         flips, worst = np.zeros(trees.n_nodes), np.full(trees.n_nodes, -np.inf)
         n_rows = np.zeros(trees.n_nodes, np.int64)
         label = np.full(trees.n_nodes, -1, np.int16)
-        at = trees.leaf_nodes
-        n_rows[at] = self.n_rows[leaves]
-        counts[at], label[at] = of_leaves, self.labels[leaves] if labels is None else labels
+        leaf_nodes = trees.leaf_nodes
+        n_rows[leaf_nodes] = self.n_rows[leaves]
+        counts[leaf_nodes], label[leaf_nodes] = leaf_counts, self.labels[leaves] if labels is None else labels
         turned = np.zeros(trees.n_nodes, bool)
-        evidence, says = self.noise.evidence[leaves], label[at].astype(np.intp)
-        turned[at] = (n_rows[at] > 0) & (evidence[np.arange(len(says)), says] < evidence.max(axis=1))
-        flips[at] = np.nan_to_num(self.flip[leaves]) * self.n_counted[leaves]
-        worst[at] = np.where(n_rows[at] > 0, np.nan_to_num(self.flip[leaves]), -np.inf)
+        evidence, released = self.noise.evidence[leaves], label[leaf_nodes].astype(np.intp)
+        turned[leaf_nodes] = (n_rows[leaf_nodes] > 0) & (
+            evidence[np.arange(len(released)), released] < evidence.max(axis=1)
+        )
+        flips[leaf_nodes] = np.nan_to_num(self.flip[leaves]) * self.n_counted[leaves]
+        worst[leaf_nodes] = np.where(n_rows[leaf_nodes] > 0, np.nan_to_num(self.flip[leaves]), -np.inf)
         for level in range(int(trees.level.max()), 0, -1):
             nodes = np.flatnonzero(trees.level == level)
-            above = trees.parent[nodes]
-            np.add.at(counts, above, counts[nodes])
-            np.add.at(flips, above, flips[nodes])
-            np.add.at(n_rows, above, n_rows[nodes])
-            np.maximum.at(worst, above, worst[nodes])
+            parents = trees.parent[nodes]
+            np.add.at(counts, parents, counts[nodes])
+            np.add.at(flips, parents, flips[nodes])
+            np.add.at(n_rows, parents, n_rows[nodes])
+            np.maximum.at(worst, parents, worst[nodes])
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(n_rows > 0, flips / counts.sum(axis=1), np.nan)
         table = NodeTable(trees, counts, mean, np.where(n_rows > 0, worst, np.nan), label, turned, n_rows)
@@ -222,24 +224,24 @@ class ForestView:
             return table
         trace = self.traces[tree]
         parts = (trace.probability, trace.chance, trace.gain)
-        drawn, chance, gain = (self._at_nodes(trees, by_level) for by_level in parts)
-        return replace(table, probability=drawn, chance=chance, gain=gain)
+        probability, chance, gain = (self._over_nodes(trees, by_level) for by_level in parts)
+        return replace(table, probability=probability, chance=chance, gain=gain)
 
     def _counts_of(self, tree: int) -> np.ndarray:
         """Return `counts` of all leaves by the classes that one tree distinguishes (`domain_of`)."""
         if self.class_of_tree is None or self.domain.n_classes == 2:
             return self.counts
-        of_class = self.counts[:, int(self.class_of_tree[tree])]
-        return np.stack([self.n_counted - of_class, of_class], axis=1)
+        class_counts = self.counts[:, int(self.class_of_tree[tree])]
+        return np.stack([self.n_counted - class_counts, class_counts], axis=1)
 
     @staticmethod
-    def _at_nodes(trees: Trees, by_level: list[np.ndarray]) -> np.ndarray:
+    def _over_nodes(trees: Trees, by_level: list[np.ndarray]) -> np.ndarray:
         """Return one array over all nodes of a complete tree from the figures of its inner nodes; NaN in leaves."""
-        out = np.full(trees.n_nodes, np.nan)
+        values = np.full(trees.n_nodes, np.nan)
         inner = np.concatenate(by_level)
-        out[: len(inner)] = inner
-        out[trees.kind == LEAF] = np.nan
-        return out
+        values[: len(inner)] = inner
+        values[trees.kind == LEAF] = np.nan
+        return values
 
     def path(self, tree: int, codes: np.ndarray) -> list[int]:
         """Return the nodes on the path of one encoded row in one tree. Nodes are numbered within the tree."""

@@ -48,7 +48,7 @@ def tree_error_bound(edge: float, alphas: Sequence[float], rule: str = "publishe
         raise ValueError("alphas must be from 0 to 1 and must not rise from one level to the next")
     if rule == "published":
         return math.exp(-(edge**2) / 16 * sum(alphas))
-    return 0.5 * math.prod(_potential_left(edge, alpha) for alpha in alphas)
+    return 0.5 * math.prod(_potential_factor(edge, alpha) for alpha in alphas)
 
 
 def levels_for_error(edge: float, alpha: float, error: float, rule: str = "published") -> int:
@@ -63,8 +63,8 @@ def levels_for_error(edge: float, alpha: float, error: float, rule: str = "publi
     check_choice("rule", rule, RULES)
     if rule == "published":
         return math.ceil(-16 * math.log(error) / (alpha * edge**2))
-    left = _potential_left(edge, alpha)
-    return math.ceil(math.log(2 * error) / math.log(left)) if left else 1
+    factor = _potential_factor(edge, alpha)
+    return math.ceil(math.log(2 * error) / math.log(factor)) if factor else 1
 
 
 def splits_for_error(edge: float, alpha: float, error: float) -> float:
@@ -157,8 +157,8 @@ def split_edge(children: ArrayLike) -> np.ndarray:
     if (table < 0).any():
         raise ValueError("children holds a negative weight; give weights from 0 on")
     with np.errstate(invalid="ignore", divide="ignore"):
-        left = table[..., 0, :] / table.sum(axis=-2)
-    return np.abs(left[..., 1] - left[..., 0])
+        left_share = table[..., 0, :] / table.sum(axis=-2)
+    return np.abs(left_share[..., 1] - left_share[..., 0])
 
 
 def error_after_trees(edge: float, alpha: float, n_trees: int, rule: str = "published", weight: float = 0.5) -> float:
@@ -187,8 +187,8 @@ def best_error_after_trees(
 ) -> float:
     """Return a bound on the least training error among the sums of the first 1, 2, ..., `n_trees` trees.
 
-    Theorem 12 assumes that the mean weight of the rows is at least `weight` at every tree. If the mean weight is
-    smaller at some tree, the share of misclassified rows is less than 2 `weight` at that tree, because each
+    Theorem 12 assumes that the mean weight of the rows is at least `weight` at every tree. At a tree with
+    a smaller mean weight, the share of misclassified rows is less than 2 `weight`. The reason is that each
     misclassified row has a weight of at least 1/2.
 
     Parameters
@@ -204,7 +204,8 @@ def best_error_after_trees(
     return min(1.0, max(2 * weight, error_after_trees(edge, alpha, n_trees, rule, weight)))
 
 
-def _potential_left(edge: float, alpha: float) -> float:
+def _potential_factor(edge: float, alpha: float) -> float:
+    """Return a bound on the factor by which a level of splits multiplies the potential ("derived")."""
     return 1 - alpha * (1 - math.sqrt(1 - edge**2))
 
 

@@ -11,9 +11,9 @@ def drawn_untested(n_numeric: int, depth: int, n_paths: int, seed: int = 0) -> f
     >>> drawn_untested(10, 0, 100), drawn_untested(1, 5, 100)
     (10.0, 0.0)
     """
-    asked = np.random.default_rng(seed).integers(0, n_numeric, (n_paths, depth))
+    features = np.random.default_rng(seed).integers(0, n_numeric, (n_paths, depth))
     tested = np.zeros((n_paths, n_numeric), bool)
-    tested[np.arange(n_paths)[:, None], asked] = True
+    tested[np.arange(n_paths)[:, None], features] = True
     return float(n_numeric - tested.sum(axis=1).mean())
 
 
@@ -25,9 +25,9 @@ def largest_move(alpha: float, n: int) -> float:
     """
     loss, rows = m_alpha(alpha), np.arange(n, dtype=float)
     first, second = np.meshgrid(rows, rows)
-    fits = first + second <= n - 1
-    move = np.abs(loss.potential(first + 1, second) - loss.potential(first, second))
-    return float(move[fits].max())
+    is_small_enough = first + second <= n - 1
+    change = np.abs(loss.potential(first + 1, second) - loss.potential(first, second))
+    return float(change[is_small_enough].max())
 
 
 def least_drawn_share(n_features: int, b1: float, n_draws: int = 300, seed: int = 0) -> float:

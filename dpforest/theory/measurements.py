@@ -23,11 +23,11 @@ from dpforest.theory.votes import empty_share, even_vote_right
 from dpforest.trees import routing
 
 MANY: Final = 400  # size of the sample of trees that represents all random trees
-VOTES: Final = (1, 3, 11, 31, 101, 301)
-SHARED_BY: Final = (10, 30, 100, 300)
+VOTES: Final = (1, 3, 11, 31, 101, 301)  # numbers of trees that vote
+SHARED_BY: Final = (10, 30, 100, 300)  # numbers of trees that divide the rows among them
 DEPTHS: Final = (1, 2, 3, 4, 5, 6)
-BOOSTED: Final = (1, 2, 5, 10, 20)
-RELEASES: Final = 20
+BOOSTED: Final = (1, 2, 5, 10, 20)  # numbers of boosted trees
+RELEASES: Final = 20  # simulated releases over which accuracies are averaged
 NOISE: Final = Fraction(1)  # ε of the noisy votes
 LARGE, DEEP, SHALLOW = 3_000, 8, 5  # with LARGE or more training rows, random trees have depth DEEP, otherwise SHALLOW
 _PINNED: Final[dict[str, Any]] = {
@@ -58,9 +58,11 @@ def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]
     Returns
     -------
     dict
-        "depth", "rows", "guessing" (error of the most frequent class), "rows_by_trees_right" (list of 401 counts),
-        "vote_error" (dictionary from a number of trees to the error of their majority vote) and "label_share" (share of
-        a row's label in the row's leaf, as a mean over rows and trees).
+        - "depth" and "rows": depth of the trees, and number of rows.
+        - "guessing": error of predicting the most frequent class.
+        - "rows_by_trees_right": list of the 401 counts.
+        - "vote_error": error of the majority vote, by number of trees.
+        - "label_share": share of a row's label in the row's leaf, as a mean over rows and trees.
     """
     depth = depth_for(len(y))
     right, label_share = _right_of_trees(domain, codes, y, depth)
@@ -89,13 +91,13 @@ def empty_leaves_at(domain: Domain, split: Split, depth: int, n_trees: int) -> d
     n = len(split.y_train)
     spec = _labels_forest(n_trees, depth)._plan(domain, n)
     trees = spec.grow(domain, 0)
-    everybody = count_kept_rows(trees, domain, split.X_train, split.y_train, None, n_jobs=1).sum(axis=1)
-    mine = rows_to_trees(spec, np.arange(n), DemoSource(1))
-    counts = count_kept_rows(trees, domain, split.X_train, split.y_train, mine, n_jobs=1)
+    all_rows = count_kept_rows(trees, domain, split.X_train, split.y_train, None, n_jobs=1).sum(axis=1)
+    tree_of_row = rows_to_trees(spec, np.arange(n), DemoSource(1))
+    counts = count_kept_rows(trees, domain, split.X_train, split.y_train, tree_of_row, n_jobs=1)
     return {
-        "expected": empty_share(everybody / n / n_trees, n),
+        "expected": empty_share(all_rows / n / n_trees, n),
         "counted": float((counts.sum(axis=1) == 0).mean()),
-        "leaves": int(len(everybody)),
+        "leaves": int(len(all_rows)),
     }
 
 
@@ -141,14 +143,14 @@ def root_edge(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, flo
     dict
         "edge": `split_edge` of the best test, from 0 to 1; 0 if a class has no rows.
     """
-    largest, of_class = 0.0, np.bincount(y, minlength=2)
-    if of_class.min() == 0:
+    largest, class_rows = 0.0, np.bincount(y, minlength=2)
+    if class_rows.min() == 0:
         return {"edge": largest}
     for feature, column in zip(domain.features, codes.T, strict=True):
         value = np.unique(column, return_inverse=True)[1]
         rows = np.stack([np.bincount(value[y == c], minlength=value.max() + 1) for c in (0, 1)], axis=1)
         left = np.cumsum(rows, axis=0) if feature.kind == "numeric" else rows
-        largest = max(largest, float(split_edge(np.stack([left, of_class - left], axis=1)).max()))
+        largest = max(largest, float(split_edge(np.stack([left, class_rows - left], axis=1)).max()))
     return {"edge": largest}
 
 
@@ -180,23 +182,24 @@ def _vote_error(right: np.ndarray, n_trees: int, repeats: int = 20) -> float:
 
 
 def _noisy_votes(domain: Domain, split: Split, n_trees: int) -> dict[str, float]:
+    """Return the accuracies of `noisy_votes` for one number of trees."""
     n = len(split.y_train)
     spec: ForestSpec = _labels_forest(n_trees, depth_for(n))._plan(domain, n)
-    of_rows, votes = np.zeros(len(split.y_test)), []
+    right_by_row, votes = np.zeros(len(split.y_test)), []
     for seed in range(RELEASES):
         trees = spec.grow(domain, seed)
-        mine = rows_to_trees(spec, np.arange(n), DemoSource(seed + 1))
-        counts = count_kept_rows(trees, domain, split.X_train, split.y_train, mine, n_jobs=1)
-        says = simulate_values(spec, counts, NOISE, 1000 + seed)
-        right = says[_leaves(trees, domain, split.X_test, n_trees)] == split.y_test[None, :]
-        of_rows += right.sum(axis=0)
+        tree_of_row = rows_to_trees(spec, np.arange(n), DemoSource(seed + 1))
+        counts = count_kept_rows(trees, domain, split.X_train, split.y_train, tree_of_row, n_jobs=1)
+        labels = simulate_values(spec, counts, NOISE, 1000 + seed)
+        right = labels[_leaves(trees, domain, split.X_test, n_trees)] == split.y_test[None, :]
+        right_by_row += right.sum(axis=0)
         share = right.mean(axis=0)
         votes.append((share > 0.5).mean() + (share == 0.5).mean() / 2)
-    of_rows /= RELEASES * n_trees
+    right_by_row /= RELEASES * n_trees
     return {
-        "tree": float(of_rows.mean()),
+        "tree": float(right_by_row.mean()),
         "vote": float(np.mean(votes)),
-        "row_by_row": float(even_vote_right(of_rows, n_trees).mean()),
+        "row_by_row": float(even_vote_right(right_by_row, n_trees).mean()),
     }
 
 

@@ -96,7 +96,7 @@ def side_left(levels: int, n_features: int, b1: float, b2: float, n_parts: int =
     [0.846, 0.929]
     """
     check_between("levels", levels, 0, math.inf)
-    return math.exp(levels * _log_left(n_features, b1, b2, n_parts, middle))
+    return math.exp(levels * _log_shrinkage(n_features, b1, b2, n_parts, middle))
 
 
 def levels_to_halve(n_features: int, b1: float, b2: float) -> int:
@@ -105,10 +105,10 @@ def levels_to_halve(n_features: int, b1: float, b2: float) -> int:
     >>> levels_to_halve(10, 0, 0), levels_to_halve(10, 10, 10)
     (63, 827846)
     """
-    return math.ceil(math.log(0.5) / _log_left(n_features, b1, b2, 3, 1 / 3))
+    return math.ceil(math.log(0.5) / _log_shrinkage(n_features, b1, b2, 3, 1 / 3))
 
 
-def _log_left(n_features: int, b1: float, b2: float, n_parts: int, middle: float) -> float:
+def _log_shrinkage(n_features: int, b1: float, b2: float, n_parts: int, middle: float) -> float:
     check_between("n_parts", n_parts, 3, math.inf)
     return math.log1p(-feature_probability(n_features, b1)[0] * middle_probability(middle, b2) / n_parts)
 

@@ -25,7 +25,7 @@ def odds_of_a_good_split(
 
     If the odds are r, the probability is at least r / (1 + r). The paper has δ² in its appendix, but δ in its text;
     this function follows the appendix. The bound assumes that a test with the edge lowers the potential by at least γ²
-    α w L / 16, and that a test without the edge lowers the potential by at most δ² times this amount.
+    α w L / 16. It also assumes that a test without the edge lowers the potential by at most δ² times this amount.
 
     Parameters
     ----------

@@ -88,10 +88,10 @@ def trees_to_beat(error: float, tree_error: float, n_rows: int, confidence: floa
     check_between("tree_error", tree_error, 0, HALF)
     check_between("n_rows", n_rows, 1, math.inf)
     check_inside("confidence", confidence, 0, 1)
-    room = HALF - tree_error / error
-    if room <= 0:
+    largest_slack = HALF - tree_error / error
+    if largest_slack <= 0:
         return None
-    return math.floor(math.log(n_rows / (1 - confidence)) / (2 * room**2)) + 1
+    return math.floor(math.log(n_rows / (1 - confidence)) / (2 * largest_slack**2)) + 1
 
 
 def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: float, epsilon: float) -> float:

@@ -143,8 +143,8 @@ def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float =
     check_between("slack", slack, 0, 1)
     check_between("luck", luck, 0, 1)
     check_inside("leaf_share", leaf_share, 0, math.inf)
-    moved = min(tree_error + 1 / leaf_share, HALF)  # above 1/2 the formula would fall again
-    return 2 * moved - 2 * moved**2 + slack + luck
+    error = min(tree_error + 1 / leaf_share, HALF)  # above 1/2 the formula would fall again
+    return 2 * error - 2 * error**2 + slack + luck
 
 
 def printed_probability(n: float, k: int, depth: int, slack: float, leaf_share: float, epsilon: float) -> float:
@@ -252,6 +252,6 @@ def _least_lost(rate: float) -> tuple[int, float]:
 
     grid = np.unique(np.round(np.geomspace(1, max(2.0, 40 * math.sqrt(200 * rate)), 20_000)))
     best = int(log_lost(grid).argmin())
-    near = np.arange(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)] + 1)
-    least = int(log_lost(near).argmin())
-    return int(near[least]), float(np.exp(log_lost(near)[least]))
+    candidates = np.arange(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)] + 1)
+    least = int(log_lost(candidates).argmin())
+    return int(candidates[least]), float(np.exp(log_lost(candidates)[least]))

@@ -17,8 +17,8 @@ from dpforest.evaluation.learning_curve import (
     Learning,
     accuracy_on_parts,
     beyond,
-    off_by,
     rows_needed,
+    rule_error,
 )
 from dpforest.simulation.splits import split_table
 from dpforest.simulation.sweep import Task, run_task
@@ -51,7 +51,7 @@ def test_a_known_power_law_is_recovered_within_the_table_and_beyond(a, b, c):
             # The tolerance covers linear interpolation: points differ by a factor of 2 in rows, or of 2^(1/4) in ε.
             assert needed.times == pytest.approx(times, rel=0.06 if times <= 1 else 0.02)
             assert needed.rows == pytest.approx(8_000 * needed.times)
-    assert off_by(learned, 1.0) < 0.002
+    assert rule_error(learned, 1.0) < 0.002
 
 
 def test_half_of_epsilon_takes_twice_the_rows_if_noise_decides():
@@ -80,7 +80,7 @@ def test_without_effective_noise_the_interval_is_wide():
         return 0.95 - 3.0 * n**-0.5 + 0.0 * eps
 
     learned = surface(pmf)
-    assert off_by(learned, 0.5) == pytest.approx(3 * (4_000**-0.5 - 8_000**-0.5), rel=1e-6)
+    assert rule_error(learned, 0.5) == pytest.approx(3 * (4_000**-0.5 - 8_000**-0.5), rel=1e-6)
     needed = rows_needed(learned, 0.5, float(pmf(12_000.0, 1)))
     # More rows would reach this accuracy. But their number is estimated from larger ε, none of which reaches it.
     assert needed.how != "extrapolated" and needed.rows is None
@@ -88,7 +88,7 @@ def test_without_effective_noise_the_interval_is_wide():
 
 def test_an_irregular_curve_gives_no_number():
     learned = surface(lambda n, eps: 0.3 + 0.5 / (1 + (6_000 / n) ** 8) * (eps / (eps + 0.5)))
-    assert off_by(learned, 0.2) > 0.04
+    assert rule_error(learned, 0.2) > 0.04
     assert rows_needed(learned, 0.2, float(learned.by_rows(0.5)[-1])).how == "unclear"
 
 

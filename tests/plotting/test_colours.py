@@ -31,7 +31,7 @@ def test_colors_with_a_meaning_are_distinguishable(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_neighbors_in_a_bar_of_classes_are_distinguishable(kind):
-    colors = (*class_mix._COLORS, class_mix._REST)
+    colors = (*class_mix._COLORS, class_mix._OTHER_COLOR)
     for one, other in itertools.pairwise(colors):
         assert distance(one, other, kind) > APART, (one, other)
 

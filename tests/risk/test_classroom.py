@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpforest.risk import classroom
-from dpforest.risk.classroom import N_STUDENTS, members, numbers_right, published, rebuilt, secrets
+from dpforest.risk.classroom import N_STUDENTS, members, numbers_right, published_counts, reconstruct, secrets
 from dpforest.risk.guarantee import VALUE, Guarantee
 from dpforest.risk.tradeoff import DistinguishingGame
 
@@ -18,7 +18,7 @@ def test_every_student_sits_in_one_leaf_of_each_tree():
 
 def test_exact_counts_are_the_true_ones():
     failed = secrets(3)
-    counts = published(failed, 5, None, 0)
+    counts = published_counts(failed, 5, None, 0)
     table = members(5)
     assert (counts.sum(axis=1) == table.sum(axis=1)).all()
     for leaf, (passed, fails) in zip(table, counts, strict=True):
@@ -28,7 +28,7 @@ def test_exact_counts_are_the_true_ones():
 @pytest.mark.parametrize("which", range(5))
 def test_ten_exact_trees_are_the_table_itself(which):
     assert np.linalg.matrix_rank(members(10).astype(float)) == N_STUDENTS
-    solved = rebuilt(members(10), published(secrets(which), 10, None, 0))
+    solved = reconstruct(members(10), published_counts(secrets(which), 10, None, 0))
     assert np.allclose(solved, secrets(which), atol=1e-3)
 
 
@@ -56,5 +56,8 @@ def test_noise_keeps_the_attacker_below_the_limit():
 def test_trees_share_epsilon():
     """Ten trees that share ε have the same noise as one tree at a tenth of ε."""
     assert classroom.spec_of(10).leaf_rate(1) == pytest.approx(classroom.spec_of(1).leaf_rate(1) / 10)
-    spread = [np.std(published(secrets(0), trees, 1.0, 5) - published(secrets(0), trees, None, 0)) for trees in (1, 10)]
+    spread = [
+        np.std(published_counts(secrets(0), trees, 1.0, 5) - published_counts(secrets(0), trees, None, 0))
+        for trees in (1, 10)
+    ]
     assert spread[1] > 4 * spread[0]

@@ -180,7 +180,7 @@ def test_assigning_rows_to_trees_matches_an_enumeration(others, n_trees):
     labels = [0] * (others[0] + 1) + [1] * others[1]
     forest = MajorityLabelForestClassifier(epsilon=1.0, n_estimators=n_trees, max_depth=0, **PUBLIC)
     record = record_of(forest, labels)
-    np.testing.assert_array_equal(record.others, np.tile(others, (n_trees, 1)))
+    np.testing.assert_array_equal(record.other_counts, np.tile(others, (n_trees, 1)))
     exact = 0.0
     for a, b in itertools.product(range(others[0] + 1), range(others[1] + 1)):
         chance = binom.pmf(a, others[0], 1 / n_trees) * binom.pmf(b, others[1], 1 / n_trees)
@@ -300,7 +300,7 @@ def test_a_record_sees_the_others_only():
         kept = np.arange(40) != 7
         without = routing.count_rows(table.trees, domain, codes[kept], labels[kept], n_classes=3)
         leaves = routing.leaves_of_rows(table.trees, domain, codes[7:8])[:, 0]
-        np.testing.assert_array_equal(table.record(7).others, without[leaves])
+        np.testing.assert_array_equal(table.record(7).other_counts, without[leaves])
         assert table.rate == pytest.approx(1.0 if known == PUBLIC else 0.7)
 
 

@@ -10,8 +10,8 @@ from dpforest.audit import leaf_attack, leaf_curves
 from dpforest.audit.leaf_attack import LossEstimate
 from tests.ui.app_words import words
 from ui.audit import attack
-from ui.audit.rule_words import NAMES, RULES, proved
-from ui.audit.verdict import telling
+from ui.audit.rule_words import NAMES, RULES, proof_sentences
+from ui.audit.verdict import output_sentence
 
 
 @pytest.fixture
@@ -104,17 +104,17 @@ def test_every_rule_has_words():
 
 def test_no_count_is_shown_as_a_probability():
     pair = leaf_attack.first_pair("smooth-sensitivity", 10.0, 2, "add-remove")
-    text = proved(pair, LossEstimate(1000, (0, 835), 5.0, ((1,),)))
+    text = proof_sentences(pair, LossEstimate(1000, (0, 835), 5.0, ((1,),)))
     assert "never with table A, 835 times with table B" in text and "less than 1 in" not in text
-    text = proved(pair, LossEstimate(1000, (1000, 1), 12.0, ((0,),)))
+    text = proof_sentences(pair, LossEstimate(1000, (1000, 1), 12.0, ((0,),)))
     assert "every time with table A, once with table B" in text and "**proves a loss of at least 12**" in text
     close = leaf_attack.first_pair("smooth-sensitivity", 0.01, 2, "add-remove")
-    text = proved(close, LossEstimate(20_000_000, (10_000_000, 10_010_000), 0.0097, ((1,),)))
+    text = proof_sentences(close, LossEstimate(20_000_000, (10_000_000, 10_010_000), 0.0097, ((1,),)))
     assert "so close to the limit that even 20,000,000 releases do not show it" in text
 
 
 def test_combined_outputs_show_the_source_of_their_chance(audit):
-    text = telling(leaf_attack.first_pair("discrete-laplace", 1.0, 2, "replace-one"))
+    text = output_sentence(leaf_attack.first_pair("discrete-laplace", 1.0, 2, "replace-one"))
     assert "(62.2 % × 62.2 %)" in text and "38.7 %" in text
     page = audit(rule="noisy counts", neighbors="a row exchanged")
     chances = [row["chance of the noisy count"] for row in tables(page)[0]]

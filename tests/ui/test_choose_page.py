@@ -104,7 +104,7 @@ def test_releases_of_the_choice_have_no_part_in_the_check():
     table = tables.bundled_table(data, data.label)
     line = sweep_job(table, Line(settings_of(table, "RF-E", "certified", "add-remove")))
     list(line.work(N_FIRST + 2))
-    further = page_answers._further(line, 1.0, "accuracy")
+    further = page_answers._check_values(line, 1.0, "accuracy")
     rows = [row for row in line.rows(N_FIRST + 2) if row["epsilon"] == 1.0]
     assert further[:2].tolist() == [row["accuracy"] for row in rows[N_FIRST:]]
 

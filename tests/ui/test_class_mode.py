@@ -46,9 +46,9 @@ def test_a_new_answer_replaces_the_earlier_one_and_late_answers_do_not_count():
     assert rooms.vote(code, "ben", 0, 2, n_answers=3)
     assert rooms.counted(code, "teacher", 0, n_answers=3) == [0, 1, 1]
     assert not rooms.vote(code, "ben", 0, 3, n_answers=3) and not rooms.vote(code, "ben", 1, 0, n_answers=3)
-    rooms.go(code, "teacher", 0, shown=True)
+    rooms.go(code, "teacher", 0, is_shown=True)
     assert not rooms.vote(code, "ben", 0, 0, n_answers=3)
-    assert rooms.seen(code).n_answers == 2
+    assert rooms.state_of(code).n_answers == 2
     assert (rooms.vote_of(code, "anna", 0), rooms.vote_of(code, "ben", 0)) == (Vote(1, 1), Vote(2, 2))
     assert rooms.vote_of(code, "carl", 0) is None and rooms.vote_of(code, None, 0) is None
 
@@ -67,7 +67,7 @@ def test_a_browser_that_has_not_joined_has_no_vote():
     code = rooms.open("teacher")
     assert not rooms.vote(code, "anna", 0, 0, n_answers=2)
     assert not rooms.vote("ABCD", "anna", 0, 0, n_answers=2)
-    assert rooms.seen(code).n_answers == 0
+    assert rooms.state_of(code).n_answers == 0
 
 
 def test_only_the_browser_that_opened_a_room_leads_and_counts():
@@ -76,12 +76,12 @@ def test_only_the_browser_that_opened_a_room_leads_and_counts():
     rooms.join(code, "anna")
     rooms.vote(code, "anna", 0, 0, n_answers=2)
     for wrong in ("", "teache", "anna", "é"):
-        rooms.go(code, wrong, 5, shown=True)
+        rooms.go(code, wrong, 5, is_shown=True)
         rooms.close(code, wrong)
         assert rooms.counted(code, wrong, 0, n_answers=2) == [] and rooms.led_by(wrong) is None
-    assert rooms.seen(code).step == 0 and not rooms.seen(code).shown
+    assert rooms.state_of(code).step == 0 and not rooms.state_of(code).is_shown
     rooms.close(code, "teacher")
-    assert rooms.seen(code) is None
+    assert rooms.state_of(code) is None
 
 
 def test_a_room_ends_after_an_hour_without_the_page_of_its_leader():
@@ -95,7 +95,7 @@ def test_a_room_ends_after_an_hour_without_the_page_of_its_leader():
     rooms.stay(code, "anna")  # anna does not lead, so the room ends on time
     assert rooms.vote(code, "anna", 0, 0, n_answers=2)
     clock.now += 1
-    assert rooms.seen(code) is None and rooms.led_by("teacher") is None
+    assert rooms.state_of(code) is None and rooms.led_by("teacher") is None
     assert not rooms.vote(code, "anna", 0, 0, n_answers=2)
 
 
@@ -120,7 +120,7 @@ def test_a_full_server_refuses_new_rooms_and_closes_no_old_one():
         clock.now += 1
         with pytest.raises(Refused, match=f"{MOST_ROOMS} rooms open"):
             rooms.open(f"somebody {i}", f"10.0.2.{i}")
-    assert rooms.led_by("teacher") == first and all(rooms.seen(code) for code in others)
+    assert rooms.led_by("teacher") == first and all(rooms.state_of(code) for code in others)
     clock.now = ENDS_AFTER - 1
     rooms.stay(first, "teacher")
     clock.now += 1
@@ -134,7 +134,7 @@ def test_an_address_can_open_a_few_rooms_and_a_browser_only_one():
         rooms.open("another", "10.0.0.1")
     assert rooms.open("another", "10.0.0.2")
     again = rooms.open("teacher 0", "10.0.0.1")
-    assert rooms.seen(codes[0]) is None and rooms.led_by("teacher 0") == again and rooms.seen(codes[1])
+    assert rooms.state_of(codes[0]) is None and rooms.led_by("teacher 0") == again and rooms.state_of(codes[1])
 
 
 def test_a_class_with_one_address_joins_at_once_and_a_flood_does_not():
@@ -152,7 +152,7 @@ def test_a_class_with_one_address_joins_at_once_and_a_flood_does_not():
     rooms.join(code, "one more", "10.0.0.2")
     with pytest.raises(Refused):
         rooms.join(code, "yet one more", "10.0.0.2")
-    assert rooms.seen(code).n_phones == AT_ONCE + 2
+    assert rooms.state_of(code).n_phones == AT_ONCE + 2
 
 
 def test_a_full_room_takes_no_more_phones():
@@ -316,11 +316,11 @@ def test_the_leader_comes_back_to_where_the_class_is(wall):
     press(wall, "Show without guessing")
     again = page("teacher")
     assert STEPS[1].question in words(again) and STEPS[1].take_away in words(again)
-    seen = class_mode.ROOMS.seen(code)
-    assert (seen.step, seen.shown) == (1, True)
+    seen = class_mode.ROOMS.state_of(code)
+    assert (seen.step, seen.is_shown) == (1, True)
     elsewhere = again.switch_page("pages/8_Glossary.py").run()
     elsewhere.switch_page("pages/5_Lesson.py").run()
-    assert STEPS[1].question in words(elsewhere) and class_mode.ROOMS.seen(code).step == 1
+    assert STEPS[1].question in words(elsewhere) and class_mode.ROOMS.state_of(code).step == 1
 
 
 def test_a_link_that_shows_an_answer_does_not_move_the_class(wall):
@@ -330,8 +330,8 @@ def test_a_link_that_shows_an_answer_does_not_move_the_class(wall):
     for step in ("1", "8"):
         opened = page("teacher", step=step, shown="1", at="300")
         assert STEPS[1].question in words(opened) and STEPS[1].take_away not in words(opened)
-        seen = class_mode.ROOMS.seen(code)
-        assert (seen.step, seen.shown) == (1, False)
+        seen = class_mode.ROOMS.state_of(code)
+        assert (seen.step, seen.is_shown) == (1, False)
 
 
 def test_a_refused_room_gets_a_reason(wall):

@@ -399,7 +399,7 @@ def test_strategies_that_differ_by_chance_are_reported_as_equal():
         ]
         done = SweepResult(rows, 5, 1)
         scale = MeasureScale("accuracy", True, None, None)
-        return rules_tab.sentence(rules_tab.apart(done, "accuracy", 10_000), 1.0, scale, "strategy")
+        return rules_tab.sentence(rules_tab.compare_lines(done, "accuracy", 10_000), 1.0, scale, "strategy")
 
     assert sentence_for(0.05).endswith(
         "Behind it by more than luck: α = 1 (5.0 points). Up to ε = 0.1, no strategy is behind the best "
@@ -419,7 +419,7 @@ def test_lines_are_compared_over_the_releases_that_all_of_them_have():
         for r in range(n)
     ]
     text = rules_tab.sentence(
-        rules_tab.apart(SweepResult(rows, 2, 1), "accuracy", 10_000),
+        rules_tab.compare_lines(SweepResult(rows, 2, 1), "accuracy", 10_000),
         1.0,
         MeasureScale("accuracy", True, None, None),
         "strategy",

@@ -19,7 +19,7 @@ from ui.learn import lesson_charts, lesson_facts
 from ui.learn.step import Step
 from ui.learn.steps import FOOTER, STEPS
 
-HAS = lesson_facts.measured()
+HAS = lesson_facts.measurements()
 BY_KEY = {step.key: step for step in STEPS}
 _NUMBER = re.compile(r"\d[\d,]*\d(?:\.\d+)?|\d(?:\.\d+)?")
 
@@ -348,8 +348,8 @@ def test_stored_degrees_are_reproduced_and_the_average_hides_them():
 
 def test_stored_reconstructions_are_reproduced():
     trees, epsilons = HAS["class"]["trees"], HAS["class"]["epsilon"]
-    assert lesson_numbers.rebuilt(3, None) == HAS["class"]["exact"][trees.index(3)]
-    assert lesson_numbers.rebuilt(10, 1.0) == HAS["class"]["noisy"][epsilons.index(1.0)]
+    assert lesson_numbers.reconstruction(3, None) == HAS["class"]["exact"][trees.index(3)]
+    assert lesson_numbers.reconstruction(10, 1.0) == HAS["class"]["noisy"][epsilons.index(1.0)]
 
 
 def test_the_figures_of_explore_are_reproduced():

@@ -43,13 +43,13 @@ def test_the_attack_of_the_scene_ends_as_the_chart_says():
 
 
 def test_the_noise_of_the_scene_is_the_most_typical_of_its_seeds():
-    measured = lesson_facts.measured()["class"]
+    measured = lesson_facts.measurements()["class"]
     means = [cell["right"] for cell in measured["noisy"]]
     failed, table = classroom.secrets(0), classroom.members(10)
 
     def distance(seed: int) -> float:
-        published = (classroom.published(failed, 10, epsilon, seed) for epsilon in measured["epsilon"])
-        right = [classroom.marks_of(classroom.rebuilt(table, counts), failed).sum() for counts in published]
+        published = (classroom.published_counts(failed, 10, epsilon, seed) for epsilon in measured["epsilon"])
+        right = [classroom.marks_of(classroom.reconstruct(table, counts), failed).sum() for counts in published]
         return sum((a - b) ** 2 for a, b in zip(right, means, strict=True))
 
     some = {seed: distance(seed) for seed in (NOISE_SEED, *range(20))}

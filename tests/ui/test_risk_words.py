@@ -66,7 +66,7 @@ def test_sentences_differ_by_the_kind_of_guarantee():
     for game in games(PURE):
         assert "fail" not in words.belief(game, 0.5)
     large = DistinguishingGame(Guarantee(1.0, 0.01))
-    assert words.believed(large, 0.5) is None
+    assert words.belief_bounds(large, 0.5) is None
     assert "may come to believe anything" in words.belief(large, 0.5)
 
 
@@ -90,7 +90,7 @@ def test_numbers_are_rounded_to_the_safe_side(guarantee):
             match = re.search(r"at most ([\d.]+)\*\* on average", words.frequency(game, prior))
             if match:
                 assert float(match[1]) >= 100 * game.success(prior) - 1e-6
-            believed = words.believed(game, prior)
+            believed = words.belief_bounds(game, prior)
             match = re.search(r"at most ([\d.]+) % sure.*at least ([\d.]+) % sure", words.belief(game, prior))
             if match:
                 assert float(match[2]) <= 100 * believed[0] + 1e-6 and float(match[1]) >= 100 * believed[1] - 1e-6
@@ -109,7 +109,7 @@ def test_sentences_mention_persons_only_with_a_unit_or_several_rows(guarantee):
         assert words.frequency(game, 0.5).startswith("Of 100 persons")
         sentence = words.errors(game)
         assert "100 persons" in sentence and "row" not in sentence.removeprefix("With this release")
-        assert words.protected(protected, game.rows) == "person"
+        assert words.protected_noun(protected, game.rows) == "person"
 
 
 def test_sentences_on_exclusions_and_conditions():

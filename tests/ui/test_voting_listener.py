@@ -65,7 +65,7 @@ def test_a_phone_votes_reloads_and_changes_its_answer(school):
     changed = phone.vote(code, 2, number=2)
     assert (changed["mine"], changed["number"]) == (2, 2)
     assert school.rooms.counted(code, "teacher", 0, n_answers=4) == [0, 0, 1, 0]
-    assert school.rooms.seen(code).n_phones == 1
+    assert school.rooms.state_of(code).n_phones == 1
 
 
 def test_a_repeated_or_late_copy_of_an_answer_changes_nothing(school):
@@ -86,9 +86,9 @@ def test_two_rooms_share_the_listener_and_nothing_else(school):
     phones = [school.phone(code) for code in (one, one, two)]
     for phone, code in zip(phones, (one, one, two), strict=True):
         phone.vote(code, 0)
-    school.rooms.go(two, "two", 3, shown=False)
+    school.rooms.go(two, "two", 3, is_shown=False)
     assert phones[0].state(one)["title"] == STEPS[0].title and phones[2].state(two)["title"] == STEPS[3].title
-    assert [school.rooms.seen(code).n_phones for code in (one, two)] == [2, 1]
+    assert [school.rooms.state_of(code).n_phones for code in (one, two)] == [2, 1]
     school.rooms.close(one, "one")
     assert phones[0].ask("GET", f"/{one}/state") == (404, b'{"closed": true}')
     assert phones[0].vote(one, 0) == {"closed": True}
@@ -97,10 +97,10 @@ def test_two_rooms_share_the_listener_and_nothing_else(school):
 
 def test_a_late_joiner_sees_the_present_question(school):
     code = school.open()
-    school.rooms.go(code, "teacher", 4, shown=True)
+    school.rooms.go(code, "teacher", 4, is_shown=True)
     late = school.phone(code)
     assert late.state(code)["title"] == STEPS[4].title and late.state(code)["take_away"]
-    school.rooms.go(code, "teacher", 5, shown=False)
+    school.rooms.go(code, "teacher", 5, is_shown=False)
     assert late.vote(code, 0, step=4)["mine"] is None  # the class is at another step
     assert late.vote(code, 0, step=5)["mine"] == 0
 
@@ -111,13 +111,13 @@ def test_the_right_answer_and_bars_come_with_the_reveal_and_bars_only_from_five_
     for phone in phones[1:]:
         hidden = phone.vote(code, RIGHT)
         assert not {"right", "feedback", "take_away", "bars"} & hidden.keys()
-    school.rooms.go(code, "teacher", 0, shown=True)
+    school.rooms.go(code, "teacher", 0, is_shown=True)
     shown = phones[1].state(code)
     assert (shown["right"], shown["bars"]) == (RIGHT, []) and shown["feedback"] and shown["take_away"]
     assert phones[0].vote(code, 0)["mine"] is None  # too late
-    school.rooms.go(code, "teacher", 0, shown=False)
+    school.rooms.go(code, "teacher", 0, is_shown=False)
     phones[0].vote(code, 0)
-    school.rooms.go(code, "teacher", 0, shown=True)
+    school.rooms.go(code, "teacher", 0, is_shown=True)
     assert sorted(phones[0].state(code)["bars"]) == [0, 0, 1, LEAST_DRAWN - 1]
 
 
@@ -127,7 +127,7 @@ def test_a_browser_without_the_cookie_follows_and_has_no_vote(school):
         phone = school.phone()
         phone.cookie = cookie
         assert "Allow cookies" in phone.vote(code, 0)["why_not"] and phone.state(code)["question"]
-    assert (school.rooms.seen(code).n_phones, school.rooms.seen(code).n_answers) == (0, 0)
+    assert (school.rooms.state_of(code).n_phones, school.rooms.state_of(code).n_answers) == (0, 0)
 
 
 @pytest.mark.parametrize("foreign", ['prefs={"a":1}', "flag", "a b=1"])
@@ -205,7 +205,7 @@ def test_the_listener_refuses_everything_else(school):
     phone = school.phone(code)
     for what, (status, method, path, body, headers) in REFUSED.items():
         assert phone.ask(method, path.format(code=code), body, **headers)[0] == status, what
-    assert school.rooms.seen(code).n_answers == 0
+    assert school.rooms.state_of(code).n_answers == 0
     for host in (f"{HOST}:{school.listener.port}", "192.168.1.7", "localhost", f"{socket.gethostname()}.local"):
         assert phone.ask("GET", f"/{code}/state", Host=host)[0] == 200, host
 

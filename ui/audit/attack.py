@@ -11,14 +11,14 @@ from dpforest.plotting.audit import apart, bound_chart
 from dpforest.privacy.randomness import SecretSource
 from ui import state
 from ui.audit.audit_controls import FEWEST, TELLING, Audit
-from ui.audit.rule_words import proved
+from ui.audit.rule_words import proof_sentences
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
 FIRST_DRAWN = 10_000  # results of fewer releases are not drawn, because they come faster than a page can draw
 
 
-def show(audit: Audit, which: str, pair: LeafPair) -> None:
+def show(audit: Audit, pair_name: str, pair: LeafPair) -> None:
     """Draw a button that starts an attack, and the result. Moving a control ends a running attack."""
     titled(
         "Attack it",
@@ -31,12 +31,12 @@ def show(audit: Audit, which: str, pair: LeafPair) -> None:
         "never proves that one is kept. Published rules draw ordinary decimal numbers, like the author's "
         "program. Certified rules draw whole numbers from the operating system's entropy, like real releases."
     )
-    if audit.published and which == FEWEST and not can_be_proved(pair):
+    if audit.published and pair_name == FEWEST and not can_be_proved(pair):
         st.caption(
             f"These two tables exceed the promise by so little that {LOOKS[-1]:,} releases will hardly show it. "
             f"Choose “{TELLING}” above for a pair that shows more."
         )
-    key = (audit, which)
+    key = (audit, pair_name)
     if st.button("Attack it", type="primary", key="attack"):
         state.ATTACKED.value = (key, _run(pair))
     elif (attacked := state.ATTACKED.value) and attacked[0] == key:
@@ -62,7 +62,9 @@ def _draw(looks: list[LossEstimate], pair: LeafPair, words: Any, place: Any) -> 
     if not looks:
         return
     latest = looks[-1]
-    words.markdown(f"{proved(pair, latest)} Confidence {100 * CONFIDENCE:.1f} %, for all points of the curve together.")
+    words.markdown(
+        f"{proof_sentences(pair, latest)} Confidence {100 * CONFIDENCE:.1f} %, for all points of the curve together."
+    )
     drawn(
         bound_chart(looks, pair),
         f"Proved after {latest.trials:,} releases of either table: a loss of at least "

@@ -131,22 +131,22 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
             "lead."
         )
         if mechanism == "smooth-sensitivity":
-            true = (
+            truth = (
                 f"**True:** there is no limit, at any ε. {why} At a long enough lead, one row changes the odds by "
                 f"any factor, and no constant repairs that.{breaks(mechanism, curves, neighbors)}"
             )
         else:
-            true = (
+            truth = (
                 f"**True:** the author's code lets no label become more than e⁵⁰ times as likely as another, "
                 f"which makes the loss finite but not ε: it is {size(verdict.loss)} where {eps:g} is "
                 f"claimed. {why}{breaks(mechanism, curves, neighbors)}"
             )
-        done = (
+        action = (
             "**What we did:** the app's forest draws its labels by permute-and-flip instead, which keeps ε exactly; "
             "with two classes and one row added or removed, nothing that keeps ε flips less. The published rule is "
             "here for study and cannot be released."
         )
-        return f"{claimed} {true} {done}"
+        return f"{claimed} {truth} {action}"
     half = "" if rows_changed(neighbors) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."
     checked = (
         "**What we did:** the proof is next to the formula in the code; the tests go through all small leaves and "
@@ -184,8 +184,8 @@ def output_name(pair: LeafPair, outputs: tuple[int, ...]) -> str:
     """Return a combination of outputs in words."""
     if pair.mechanism == NOISY_COUNTS:
         words = [
-            f"a noisy count of {'1 or more' if shown else '0 or less'} for class {c + 1}"
-            for (_, c), shown in zip(pair.cells, outputs, strict=True)
+            f"a noisy count of {'1 or more' if is_positive else '0 or less'} for class {c + 1}"
+            for (_, c), is_positive in zip(pair.cells, outputs, strict=True)
         ]
         return " and ".join(words)
     if len(outputs) == 1:
@@ -206,7 +206,7 @@ def event_name(pair: LeafPair, event: tuple[tuple[int, ...], ...]) -> str:
     return f"one of {len(event)} outputs"
 
 
-def proved(pair: LeafPair, look: LossEstimate) -> str:
+def proof_sentences(pair: LeafPair, look: LossEstimate) -> str:
     """Return sentences about the result of the attack: the event, how often it occurred, and the bound on the loss."""
     is_rare = min(*look.hits, *(look.trials - hits for hits in look.hits)) < _FEW
     a, b = (how_often(hits, look.trials) if is_rare else chance(hits / look.trials) for hits in look.hits)

@@ -40,14 +40,14 @@ _MODES = {"certified": "certified", "persons": "certified, persons", "as_publish
 
 
 @cache.for_everybody(data=True)
-def kept() -> dict[str, Any]:
+def results() -> dict[str, Any]:
     """Return the results of the last audit."""
     return json.loads(_RESULTS.read_text(encoding="utf-8"))
 
 
 def show(neighbors: str) -> None:
     """Draw the results of all forests under one neighbor relation, at an ε that the user chooses."""
-    if not _RESULTS.exists() or "computed" not in (audit := kept())["rows"][0]:
+    if not _RESULTS.exists() or "computed" not in (audit := results())["rows"][0]:
         st.info("There are no results of an audit of all forests. `python -m dpforest.audit --write docs` makes them.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):

@@ -24,7 +24,7 @@ from ui.shared import cache
 from ui.shared.page import drawn, titled
 from ui.shared.wording import share_text
 
-_SHOWN = 4  # with more classes, classes with equal numbers share a line of the table
+_MOST_SEPARATE = 4  # with more classes than this, classes with equal numbers share a line
 
 
 @cache.for_everybody(data=True, max_entries=64)
@@ -40,36 +40,36 @@ def verdict_of(audit: Audit) -> Verdict:
 
 
 @cache.for_everybody(data=True, max_entries=256)
-def pair_of(audit: Audit, which: str) -> LeafPair:
+def pair_of(audit: Audit, pair_name: str) -> LeafPair:
     """Return the pair of tables that the page shows and attacks."""
-    find = leaf_attack.distinguishing_pair if which == TELLING else leaf_attack.first_pair
+    find = leaf_attack.distinguishing_pair if pair_name == TELLING else leaf_attack.first_pair
     return find(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbors)
 
 
 def headline(audit: Audit, result: Verdict) -> None:
     """Draw four boxes: the claimed loss, the true loss, δ, and the verdict."""
     eps = audit.epsilon
-    unsure = "whether a row is there" if rows_changed(audit.neighbors) == 1 else "which of two values a row has"
-    allowed = f"whoever is unsure (50 %) {unsure} can become {sure(eps)}"
+    question = "whether a row is there" if rows_changed(audit.neighbors) == 1 else "which of two values a row has"
+    allowed = f"whoever is unsure (50 %) {question} can become {sure(eps)}"
     if math.isinf(result.loss):
-        true = (":red[∞]", "no limit: one row may change the odds by any factor")
+        true_loss = (":red[∞]", "no limit: one row may change the odds by any factor")
     else:
         value = size(result.loss)
-        true = (value if result.holds else f":red[{value}]", f"from 50 % one can become {sure(result.loss)}")
+        true_loss = (value if result.holds else f":red[{value}]", f"from 50 % one can become {sure(result.loss)}")
     if result.holds:
-        failing = ("δ = 0", "the promise holds for every output, without exception")
+        exceptions = ("δ = 0", "the promise holds for every output, without exception")
     elif result.delta > 0.999:
-        failing = (
+        exceptions = (
             "δ > 0.999",
             "for some pair of tables, nearly every release must be exempt from the promise (δ)",
         )
     else:
         share = at_least(100 * result.delta)
-        failing = (
+        exceptions = (
             f"δ ≥ {at_least(result.delta)}",
             f"for some pair of tables, at least {share} % of releases must be exempt from the promise (δ)",
         )
-    text = (
+    verdict = (
         ("Kept", "this rule keeps what it promises")
         if result.holds
         else (":red[Broken]", "this does not have the privacy it claims")
@@ -77,9 +77,9 @@ def headline(audit: Audit, result: Verdict) -> None:
     with st.container(key="headline"):
         boxes = (
             ("Claimed", f"ε = {eps:g}", allowed),
-            ("True loss", *true),
-            ("How badly", *failing),
-            ("The promise", *text),
+            ("True loss", *true_loss),
+            ("How badly", *exceptions),
+            ("The promise", *verdict),
         )
         for column, (label, value, note) in zip(st.columns(4), boxes, strict=True):
             with column, st.container(border=True, height="stretch"):
@@ -170,12 +170,12 @@ def pair_tables(audit: Audit, pair: LeafPair) -> None:
                 border="horizontal",
                 alt=f"{name}: rows of each class and the chance of each output.",
             )
-    st.markdown(telling(pair))
+    st.markdown(output_sentence(pair))
     if not one_more and len(pair.change.before) == 2:
         st.caption("The exchanged row leaves leaf 2 and enters leaf 1; each leaf publishes its own label.")
 
 
-def telling(pair: LeafPair) -> str:
+def output_sentence(pair: LeafPair) -> str:
     """State the output whose probabilities in the two tables differ most, and these two probabilities."""
     p = float(np.exp(sum(pair.change.log_before[i, o] for i, o in enumerate(pair.change.outputs))))
     q = float(np.exp(sum(pair.change.log_after[i, o] for i, o in enumerate(pair.change.outputs))))
@@ -203,15 +203,15 @@ def _product(pair: LeafPair, log_p: np.ndarray) -> str:
 
 
 def table_of(pair: LeafPair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFrame:
-    """Return a table of row counts by class and of probabilities by output. The output that `telling` names is bold."""
+    """Return a table of row counts by class and of probabilities by output. The output of `output_sentence` is bold."""
     outputs = pair.change.outputs
     lines = []
     for leaf, row in enumerate(counts):
         first = {"leaf": f"{leaf + 1}"} if len(counts) > 1 else {}
-        for c, until in _listed(pair, leaf, len(row)):
+        for c, end in _class_ranges(pair, leaf, len(row)):
             line = {
                 **first,
-                "class": f"{c + 1}" if until == c + 1 else f"{c + 1} to {until}, each",
+                "class": f"{c + 1}" if end == c + 1 else f"{c + 1} to {end}, each",
                 "rows": f"{row[c]:,}",
             }
             if pair.mechanism == NOISY_COUNTS:
@@ -222,26 +222,26 @@ def table_of(pair: LeafPair, counts: np.ndarray, log_p: np.ndarray) -> pd.DataFr
                 else:
                     line["chance of the noisy count"] = "the same in both"
             else:
-                shown = chance(float(np.exp(log_p[leaf, c])))
-                line["chance of this label"] = f"**{shown}**" if outputs[leaf] == c else shown
+                chance_text = chance(float(np.exp(log_p[leaf, c])))
+                line["chance of this label"] = f"**{chance_text}**" if outputs[leaf] == c else chance_text
             lines.append(line)
     return pd.DataFrame(lines)
 
 
-def _listed(pair: LeafPair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
+def _class_ranges(pair: LeafPair, leaf: int, n_classes: int) -> list[tuple[int, int]]:
     """Return (first class, last class + 1) of each line. With many classes, equal adjacent classes share a line."""
     change, is_counts = pair.change, pair.mechanism == NOISY_COUNTS
     log_probabilities = [] if is_counts else [change.log_before, change.log_after]
 
-    def alike(a: int, b: int) -> bool:
-        if n_classes <= _SHOWN or (not is_counts and change.outputs[leaf] in (a, b)):
+    def are_equal(a: int, b: int) -> bool:
+        if n_classes <= _MOST_SEPARATE or (not is_counts and change.outputs[leaf] in (a, b)):
             return False
         return all(
             np.isclose(table[leaf, a], table[leaf, b], rtol=1e-9)
             for table in (change.before, change.after, *log_probabilities)
         )
 
-    starts = [c for c in range(n_classes) if c == 0 or not alike(c - 1, c)]
+    starts = [c for c in range(n_classes) if c == 0 or not are_equal(c - 1, c)]
     return list(zip(starts, [*starts[1:], n_classes], strict=True))
 
 

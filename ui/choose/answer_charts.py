@@ -47,10 +47,10 @@ def dots(answers: Answers, forest: str, epsilon: float, scale: MeasureScale, pla
 
     A run that draws the chart again needs another `key`, because Streamlit refuses a key twice in one run.
     """
-    each, low, high = answers.sorted(), EPSILONS[0], EPSILONS[-1]
+    sorted_answers, low, high = answers.sorted(), EPSILONS[0], EPSILONS[-1]
     figure = epsilon_by_forest(
-        each, low, high, chosen=forest, epsilon=epsilon, scale=scale, certified=answers.wish.certified
+        sorted_answers, low, high, chosen=forest, epsilon=epsilon, scale=scale, certified=answers.wish.certified
     )
     mark_others(figure, OTHERS)
     title = "Smallest ε of each forest"
-    return chart(figure, f"{title}. {by_forest(each)}.", place, title=title, key=key)
+    return chart(figure, f"{title}. {by_forest(sorted_answers)}.", place, title=title, key=key)

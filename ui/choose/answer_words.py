@@ -20,7 +20,7 @@ GUESSING: Final = {
     "balanced accuracy": "always naming one class",
     "AUC": "tossing a coin",
 }
-NAMED: Final = 2  # largest number of forests that the answer names besides the best one
+MOST_NAMED: Final = 2  # largest number of forests that the answer names besides the best one
 
 
 def guessing(scale: MeasureScale) -> str:
@@ -33,9 +33,9 @@ def guessing(scale: MeasureScale) -> str:
     return f"{name[0].upper()}{name[1:]} gets {scale.text(scale.floor or 0.0)}"
 
 
-def no_need(needed: float, scale: MeasureScale, at_stake: dict[str, Headroom]) -> str:
+def no_need(needed: float, scale: MeasureScale, headrooms: dict[str, Headroom]) -> str:
     """Explain why no ε is needed: guessing reaches the value, or no forest beats guessing. Otherwise return ""."""
-    all_guess = all(at.has_none for at in at_stake.values())
+    all_guess = all(headroom.has_none for headroom in headrooms.values())
     text = ""
     if all_guess:
         text = (
@@ -43,16 +43,16 @@ def no_need(needed: float, scale: MeasureScale, at_stake: dict[str, Headroom]) -
             "luck on the held-out rows, at any ε or without noise. So a release would spend ε on predictions no better "
             "than guessing, which costs none. "
         )
-        if any(at.learnable for at in at_stake.values()):
-            best = max(at.best for at in at_stake.values() if at.best is not None)
+        if any(headroom.learnable for headroom in headrooms.values()):
+            best = max(headroom.best for headroom in headrooms.values() if headroom.best is not None)
             text += (
                 f"There is something to learn: without privacy scikit-learn's trees get {scale.text(best)}. Explore "
                 "shows what other depths and narrower public bounds do. "
             )
     if needed <= (scale.floor or 0.0):
-        who = guessing(scale)
+        guess = guessing(scale)
         return text + (
-            f"**{scale.text(needed)} needs no forest and no ε.** {who} without any rows. "
+            f"**{scale.text(needed)} needs no forest and no ε.** {guess} without any rows. "
             f"{'' if all_guess else 'Ask for more.'}"
         )
     return text
@@ -64,16 +64,18 @@ def headline(answers: Answers, scale: MeasureScale) -> str:
     share = next(text for text, value in SURE.items() if value == wish.share)
     if answers.is_partial:
         return f"**The first releases are being simulated.** The smallest ε for {needed} comes in a moment."
-    first, *rest = answers.sorted()
+    first, *other_answers = answers.sorted()
     if first.epsilon is None:
         return (
             f"**We cannot show that a forest reaches {needed} in {share}** at any ε that we simulate (up to "
             f"{EPSILONS[-1]:g}). {_best_mean(answers, scale)}Ask for less, or see below what more data would do."
         )
-    others = [a.forest for a in rest if a.epsilon == first.epsilon]
-    also = f" (also {', '.join(others) if len(others) <= NAMED else f'{len(others)} others'})" if others else ""
+    others = [a.forest for a in other_answers if a.epsilon == first.epsilon]
+    others_text = (
+        f" (also {', '.join(others) if len(others) <= MOST_NAMED else f'{len(others)} others'})" if others else ""
+    )
     claimed = "" if wish.certified else ", as claimed"
-    text = f"**{first.epsilon:g}**{claimed}, with **{first.forest}**{also}."
+    text = f"**{first.epsilon:g}**{claimed}, with **{first.forest}**{others_text}."
     if answers.is_first_look:
         return (
             f"**Smallest ε:** about {text} This is a first look. The answer comes after {N_FIRST} simulated releases "
@@ -107,11 +109,11 @@ def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
             f"{percent_down(check.at_least)} of all releases do (95 % confidence)."
         )
     else:
-        done = f"so far {check.reached} of {check.releases} {reach}" if check.releases else "it starts now"
-        text = f"The check takes {check.until} further simulated releases; {done}."
+        so_far = f"so far {check.reached} of {check.releases} {reach}" if check.releases else "it starts now"
+        text = f"The check takes {check.until} further simulated releases; {so_far}."
     for epsilon, failed in answer.failed[-1:]:
-        short = failed.releases - failed.reached
-        text += f" At ε = {epsilon:g}, {short} of {failed.releases} fell short."
+        n_missed = failed.releases - failed.reached
+        text += f" At ε = {epsilon:g}, {n_missed} of {failed.releases} fell short."
     return text
 
 
@@ -123,8 +125,8 @@ def how_read(answers: Answers, forest: str, scale: MeasureScale) -> str:
         margin = float((reach.nearly_all - reach.counted).max())
         amount = f"{100 * margin:.1f} points" if scale.is_share else f"{margin:.3f}"
         rows = len(answers.labels)
-        are_out = f"{plural(rows, 'row')} {'is' if rows == 1 else 'are'} held out"
-        text += f"Light band: margin because only {are_out}, at most {amount}. "
+        held_out = f"{plural(rows, 'row')} {'is' if rows == 1 else 'are'} held out"
+        text += f"Light band: margin because only {held_out}, at most {amount}. "
     text += f"An ε is enough where the whole band is above the needed {scale.name}. "
     return text + "Full dots are checked (95 % confidence); hollow dots are estimates."
 

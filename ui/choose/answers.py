@@ -35,6 +35,7 @@ class Answers:
     needed : float
         The needed value of the measure, from 0 to 1.
     wish : Wish
+        Measure, share of releases, mode and margin that the user has chosen.
     labels : array of int
         Class indices of the held-out rows.
     """
@@ -74,20 +75,20 @@ class Answers:
 
         Forests without an answer come last, ordered by their mean at the largest ε, the highest first.
         """
-        answers = [self._of(name) for name in self.lines]
+        answers = [self._answer(name) for name in self.lines]
 
-        def place(answer: Answer) -> tuple:
+        def sort_key(answer: Answer) -> tuple:
             if answer.epsilon is None:
                 return math.inf, False, -float(self.reach(answer.forest).mean[-1])
             return answer.epsilon, answer.forest.endswith(WITH_DELTA), -(answer.value or 0.0)
 
-        answers.sort(key=place)
+        answers.sort(key=sort_key)
         return [
             a if a.epsilon is None else replace(a, value=float(self.means(a.forest)[self._index(a.epsilon)]))
             for a in answers
         ]
 
-    def _of(self, name: str) -> Answer:
+    def _answer(self, name: str) -> Answer:
         wish, line = self.wish, self.lines[name]
         return smallest_epsilon(
             name,
@@ -95,7 +96,7 @@ class Answers:
             self.needed,
             wish.share,
             self.margin_rows,
-            lambda epsilon: np.zeros(0) if self.is_first_look else _further(line, epsilon, wish.column),
+            lambda epsilon: np.zeros(0) if self.is_first_look else _check_values(line, epsilon, wish.column),
             len(self.lines),
         )
 
@@ -110,20 +111,21 @@ class Answers:
         Parameters
         ----------
         forests : sequence of str
+            Names of forests to check besides the best one.
         place : container of Streamlit
             Place of the progress bar.
         """
-        while unchecked := [a for a in self._in_question(forests) if a.is_open]:
+        while unchecked := [a for a in self._answers_to_check(forests) if a.is_open]:
             answer = unchecked[0]
             assert answer.epsilon is not None and answer.check is not None
             job = _check_job(self.lines[answer.forest], answer.epsilon)
             until = N_FIRST + answer.check.until
             for _ in run([job], until, place, CHECKING, drawn=job.n_done):
                 yield
-                if self._of(answer.forest).epsilon != answer.epsilon:  # the check failed: another ε is tried
+                if self._answer(answer.forest).epsilon != answer.epsilon:  # the check failed: another ε is tried
                     break
 
-    def _in_question(self, forests: Sequence[str]) -> list[Answer]:
+    def _answers_to_check(self, forests: Sequence[str]) -> list[Answer]:
         best, *others = self.sorted()
         return [best, *(other for other in others if other.forest in forests)]
 
@@ -133,7 +135,7 @@ def _check_job(line: SweepJob, epsilon: float) -> SweepJob:
     return line.releases.job(Line(line.line.settings, (epsilon,), title=line.name, without_noise=False))
 
 
-def _further(line: SweepJob, epsilon: float, column: str) -> np.ndarray:
+def _check_values(line: SweepJob, epsilon: float, column: str) -> np.ndarray:
     """Return the values of the finished releases at one ε.
 
     The first `N_FIRST` are left out, because they chose this ε and so cannot check it.

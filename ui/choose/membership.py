@@ -55,7 +55,7 @@ class Limit:
 
 def show(table: Table, settings: ForestSettings, certificate: Certificate, ledger: Ledger) -> None:
     """Draw the tab, in which the user chooses a record and attacks it. Moving a control ends a running attack."""
-    table, replaced = read_by(table, settings), rows_changed(settings.neighbors) == 2
+    table, is_replaced = read_by(table, settings), rows_changed(settings.neighbors) == 2
     titled("Attack one record, live", "Simulated", "Do not share")
     if table.domain.unit is not None:
         st.caption(
@@ -63,10 +63,10 @@ def show(table: Table, settings: ForestSettings, certificate: Certificate, ledge
             "their rows, and an attack on all of them is not simulated."
         )
         return
-    st.markdown(_game(settings, replaced))
+    st.markdown(_game(settings, is_replaced))
     row = _choose_record(table, settings)
     _show_record(table, row)
-    if replaced:
+    if is_replaced:
         other = table.domain.classes[(int(_encoded(table)[1][row]) + 1) % table.domain.n_classes]
         st.caption(f"The other row has the same attributes and {plain(table.label, 30)} = {plain(other, 30)}.")
     key = (table.schema_key, fingerprint(table.domain), settings, row)
@@ -77,9 +77,9 @@ def show(table: Table, settings: ForestSettings, certificate: Certificate, ledge
         _Drawing(table, settings, limit, row).draw(attacked[1])
 
 
-def _game(settings: ForestSettings, replaced: bool) -> str:
+def _game(settings: ForestSettings, is_replaced: bool) -> str:
     greedy = FORESTS[settings.kind].is_fitted_anew
-    if replaced:
+    if is_replaced:
         coin = (
             "A fair coin decides which of two rows is in the table: the record, or one with another label. The number "
             "of rows is public, so **whether the record is in the table is not at stake here, only which of the "
@@ -97,7 +97,7 @@ def _game(settings: ForestSettings, replaced: bool) -> str:
             "This attacker knows every other record, every question in the trees, and which tree each record was given "
             "to."
         )
-        if not settings.certified and settings.option("partition") == "blocks" and not replaced:
+        if not settings.certified and settings.option("partition") == "blocks" and not is_replaced:
             knows += " (Left out, the record leaves an empty place in its tree's block.)"
     return (
         f"{coin} The forest is released at ε = {settings.epsilon:g}{at_delta(settings.delta)}, and an attacker who "
@@ -122,14 +122,14 @@ def _choose_record(table: Table, settings: ForestSettings) -> int:
             + (" Rows without a listed label are not counted." if n < len(table.frame) else ""),
         )
         name = "Take the rarest record" if greedy else "Take the most exposed record"
-        pressed = st.button(
+        is_pressed = st.button(
             name,
             key="member_find",
             help="The record whose class and values, each by itself, are rarest."
             if greedy
             else "The record whose best attacker is right most often, of all in this table.",
         )
-    if pressed:
+    if is_pressed:
         with st.spinner("Looking at every record …"):
             if greedy:
                 state.MEMBER_WANTED.value = rarest_row(*_encoded(table)) + 1
@@ -166,19 +166,19 @@ def _run(table: Table, settings: ForestSettings, limit: Limit, row: int) -> list
     )
     waiting = "Fitting with and without the record, to learn what differs …" if greedy else "Drawing releases …"
     bar, drawing = st.progress(0.0, waiting), _Drawing(table, settings, limit, row)
-    looks: list[AttackEstimate] = []
+    estimates: list[AttackEstimate] = []
     drawn_at, n_drawn = 0.0, -1
-    for share, look in work:
-        if look is not None:
-            looks.append(look)
-            if look.trials >= MIN_TRIALS and time.monotonic() - drawn_at > _DRAW_EVERY:
-                drawing.draw(looks)
-                drawn_at, n_drawn = time.monotonic(), len(looks)
-        bar.progress(share, f"{plural(looks[-1].trials, 'guess', 'guesses')}" if looks else waiting)
+    for share, attack_estimate in work:
+        if attack_estimate is not None:
+            estimates.append(attack_estimate)
+            if attack_estimate.trials >= MIN_TRIALS and time.monotonic() - drawn_at > _DRAW_EVERY:
+                drawing.draw(estimates)
+                drawn_at, n_drawn = time.monotonic(), len(estimates)
+        bar.progress(share, f"{plural(estimates[-1].trials, 'guess', 'guesses')}" if estimates else waiting)
     bar.empty()
-    if n_drawn < len(looks):
-        drawing.draw(looks)
-    return looks
+    if n_drawn < len(estimates):
+        drawing.draw(estimates)
+    return estimates
 
 
 class _Drawing:
@@ -190,21 +190,21 @@ class _Drawing:
         self._best = None if self._record is None else best_success(self._record)
         self._words, self._place = st.empty(), st.empty()
 
-    def draw(self, looks: list[AttackEstimate]) -> None:
+    def draw(self, estimates: list[AttackEstimate]) -> None:
         """Draw all estimates so far, with a text about the last estimate."""
-        if not looks:
+        if not estimates:
             self._words.caption("One fit of this forest takes too long here: there was no time for a guess.")
             return
-        settings, last = self._settings, looks[-1]
+        settings, last = self._settings, estimates[-1]
         limit = self._limit.success
         claimed = None if settings.certified else most_success(settings.epsilon)
         text = _verdict(settings, self._limit, last, self._best)
         if settings.certified:
-            text += "\n\n" + _why(self._record, self._best, limit)
+            text += "\n\n" + _explanation(self._record, self._best, limit)
         self._words.markdown(text)
         most = 1_000 if self._record is None else LOOKS[-1]
         drawn(
-            success_chart(looks, limit=limit, best=self._best, claimed=claimed, axis_end=most),
+            success_chart(estimates, limit=limit, best=self._best, claimed=claimed, axis_end=most),
             f"After {last.trials:,} guesses {percent(last.share)} were right; blind guessing gives 50 %, the "
             f"{'limit' if claimed is None else 'claimed limit'} is {percent_up(claimed or limit)}.",
             self._place,
@@ -223,8 +223,8 @@ def _success_limit(certificate: Certificate, ledger: Ledger) -> float:
 
 def _verdict(settings: ForestSettings, limit: Limit, last: AttackEstimate, best: float | None) -> str:
     """State the share of right guesses, its confidence interval, and the limit."""
-    shown = limit.success if settings.certified else most_success(settings.epsilon)
-    digits = 1 if shown > 0.53 else 2
+    drawn_limit = limit.success if settings.certified else most_success(settings.epsilon)
+    digits = 1 if drawn_limit > 0.53 else 2
     text = (
         f"**Right in {percent(last.share, digits)} of {last.trials:,} guesses**; in the long run between "
         f"{percent(last.low, digits)} and {percent(last.high, digits)} (confidence {100 * CONFIDENCE:.0f} %, for all "
@@ -257,7 +257,7 @@ def _verdict(settings: ForestSettings, limit: Limit, last: AttackEstimate, best:
     )
 
 
-def _why(record: Record | None, best: float | None, limit: float) -> str:
+def _explanation(record: Record | None, best: float | None, limit: float) -> str:
     """Explain why the attack on this record reaches the limit, or why it stays below the limit."""
     if record is None or best is None:
         return (
@@ -270,30 +270,31 @@ def _why(record: Record | None, best: float | None, limit: float) -> str:
             "that ε allows. A real attacker would not know so much."
         )
     asked = 1 - float(record.spec.preparation.remaining_share)
-    before = (
+    preparation_text = (
         f" And {percent(asked)} of ε went into how many rows there are and where they lie, which this attacker does "
         "not look at."
         if asked
         else ""
     )
-    others = record.others.sum(axis=1) / (record.spec.n_trees if record.one_tree else 1)
+    n_others = record.other_counts.sum(axis=1) / (record.spec.n_trees if record.one_tree else 1)
     if record.spec.releases_counts:
-        two = "two noisy counts of each tree change, and their hints may cancel."
-        one = "the attacker uses all that the noisy counts give away."
-        return f"*Why below the limit:* {one if record.stand_in is None else two}{before}"
-    if np.median(others) < 1:
+        two_counts = "two noisy counts of each tree change, and their hints may cancel."
+        one_count = "the attacker uses all that the noisy counts give away."
+        return f"*Why below the limit:* {one_count if record.stand_in is None else two_counts}{preparation_text}"
+    if np.median(n_others) < 1:
         return (
             "*Why below the limit:* the record is nearly alone in its leaves, which is as exposed as one can be. But a "
-            "leaf publishes only a label, and an empty leaf sometimes publishes the same label by chance." + before
+            "leaf publishes only a label, and an empty leaf sometimes publishes the same label by chance."
+            + preparation_text
         )
     return (
         "*Why below the limit:* the limit is for the worst record of the worst table. Here a leaf publishes only one "
-        f"label, and the record shares it with {_about(float(np.median(others)))} or more in half of the trees: where "
-        "a label has a clear lead, one record hardly changes it." + before
+        f"label, and the record shares it with {_others_text(float(np.median(n_others)))} or more in half of the "
+        "trees: where a label has a clear lead, one record hardly changes it." + preparation_text
     )
 
 
-def _about(n: float) -> str:
+def _others_text(n: float) -> str:
     return f"about {plural(round(n), 'other')}"
 
 

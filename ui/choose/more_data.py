@@ -86,11 +86,11 @@ def show(table: Table, settings: ForestSettings, wanted: float, guessing: float)
             f"{epsilon:g} instead of {settings.epsilon:g}."
         )
         settings = replace(settings, epsilon=epsilon)
-    shown = [settings.epsilon, *smaller(settings.epsilon)]
-    job = _job(table, settings, shown)
+    epsilons = [settings.epsilon, *smaller(settings.epsilon)]
+    job = _job(table, settings, epsilons)
     learning = job.learning
     # Each run fills all of these places, so that no text or chart of a previous forest or ε remains.
-    button, words, place, under, progress, below = (st.empty() for _ in range(6))
+    button, words, place, note, progress, below = (st.empty() for _ in range(6))
     if learning is None and not button.button("Work it out", type="primary", key="more_data"):
         words.caption(f"Takes {plural(REPEATS, 'repeat')} on parts of the table; no need to wait for all of them.")
         return
@@ -99,10 +99,10 @@ def show(table: Table, settings: ForestSettings, wanted: float, guessing: float)
         trade = st.empty(), st.empty()
 
     def draw(learning: Learning) -> None:
-        _draw(learning, shown, settings, wanted, words, place, under)
+        _draw(learning, epsilons, settings, wanted, words, place, note)
         n_test = len(split(table).y_test)
-        at = headroom(learning.accuracy[:, -1], learning.ceiling[:, -1], guessing, n_test)
-        _draw_exchange(learning, settings, at, *trade)
+        forest_headroom = headroom(learning.accuracy[:, -1], learning.ceiling[:, -1], guessing, n_test)
+        _draw_exchange(learning, settings, forest_headroom, *trade)
 
     n_drawn = learning.n_repeats if learning else 0
     if learning:
@@ -122,7 +122,7 @@ def smaller(epsilon: float) -> list[float]:
     return [e for e in dict.fromkeys(nearest) if e > 0]
 
 
-def _job(table: Table, settings: ForestSettings, shown: list[float]) -> LearningJob:
+def _job(table: Table, settings: ForestSettings, epsilons: list[float]) -> LearningJob:
     """Return the cached job. All sessions share it, unless the table is an upload.
 
     A forest with random structure counts the rows once for all ε. Other forests are fitted anew at every ε, so their
@@ -130,8 +130,8 @@ def _job(table: Table, settings: ForestSettings, shown: list[float]) -> Learning
     """
     grid: tuple[float, ...] = EPSILONS
     if FORESTS[settings.kind].is_fitted_anew:
-        second = shown[min(1, len(shown) - 1)]
-        least = max(e for e in EPSILONS if e <= shown[-1])
+        second = epsilons[min(1, len(epsilons) - 1)]
+        least = max(e for e in EPSILONS if e <= epsilons[-1])
         grid = tuple(e for e in EPSILONS if least <= e <= MOST_TIMES * second)
     table = read_by(table, settings)
     key = (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), grid)
@@ -139,119 +139,136 @@ def _job(table: Table, settings: ForestSettings, shown: list[float]) -> Learning
 
 
 def _draw(
-    learning: Learning, shown: list[float], settings: ForestSettings, wanted: float, words: Any, place: Any, under: Any
+    learning: Learning,
+    epsilons: list[float],
+    settings: ForestSettings,
+    wanted: float,
+    words: Any,
+    place: Any,
+    note: Any,
 ) -> None:
     accuracy_of_all = float(learning.by_rows(settings.epsilon)[-1])
-    needed = [rows_needed(learning, e, wanted) for e in shown]
-    answers = list(zip(shown, needed, strict=True))
-    if wanted <= accuracy_of_all + 1e-9 and len(shown) > 1:
+    needed = [rows_needed(learning, e, wanted) for e in epsilons]
+    answers = list(zip(epsilons, needed, strict=True))
+    if wanted <= accuracy_of_all + 1e-9 and len(epsilons) > 1:
         answers = answers[1:]  # this table already has enough rows at the chosen ε
-    what = f"an average accuracy of {percent(wanted)}"
-    words.markdown("\n".join(f"- {sentence(e, rows, what)}" for e, rows in answers))
+    goal = f"an average accuracy of {percent(wanted)}"
+    words.markdown("\n".join(f"- {sentence(e, rows, goal)}" for e, rows in answers))
     drawn(
-        learning_chart(learning, shown, wanted, needed, certified=settings.certified),
-        f"Accuracy against rows at ε = {', '.join(f'{e:g}' for e in shown)}: measured up to {learning.n_rows:,} rows, "
-        f"extrapolated up to {MOST_TIMES:g} times as many. " + " ".join(sentence(e, rows, what) for e, rows in answers),
+        learning_chart(learning, epsilons, wanted, needed, certified=settings.certified),
+        f"Accuracy against rows at ε = {', '.join(f'{e:g}' for e in epsilons)}: measured up to {learning.n_rows:,} "
+        f"rows, extrapolated up to {MOST_TIMES:g} times as many. "
+        + " ".join(sentence(e, rows, goal) for e, rows in answers),
         place,
         title="Accuracy against rows",
     )
-    under.caption(_how(learning, settings))
+    note.caption(_method_text(learning, settings))
 
 
-def _draw_exchange(learning: Learning, settings: ForestSettings, at: Headroom, words: Any, place: Any) -> None:
+def _draw_exchange(
+    learning: Learning, settings: ForestSettings, forest_headroom: Headroom, words: Any, place: Any
+) -> None:
     """Draw accuracy against rows at a tenth of ε, at ε and at ten times ε, as in figure 9 of Fletcher and Islam."""
     epsilon, epsilons = settings.epsilon, three_epsilons(learning, settings.epsilon)
-    made_up = exchange(learning, epsilon, epsilons[0], at.floor + at.noise) if epsilons[0] < epsilon else None
-    text = exchange_words(learning, epsilon, epsilons[0], made_up, at)
+    compensation = (
+        exchange(learning, epsilon, epsilons[0], forest_headroom.floor + forest_headroom.noise)
+        if epsilons[0] < epsilon
+        else None
+    )
+    text = exchange_words(learning, epsilon, epsilons[0], compensation, forest_headroom)
     words.markdown(text)
     drawn(
-        exchange_chart(learning, epsilon, epsilons, made_up, certified=settings.certified),
+        exchange_chart(learning, epsilon, epsilons, compensation, certified=settings.certified),
         f"Accuracy against rows at ε = {', '.join(f'{e:g}' for e in epsilons)}. {text.replace('**', '')}",
         place,
         title="Rows in exchange for ε",
     )
 
 
-def exchange_words(learning: Learning, epsilon: float, smaller: float, made_up: Exchange | None, at: Headroom) -> str:
+def exchange_words(
+    learning: Learning, epsilon: float, smaller: float, compensation: Exchange | None, forest_headroom: Headroom
+) -> str:
     """State how many times as many rows make up for a smaller ε on this table, and the factor that the paper reports.
 
     >>> learning = Learning(np.array([100, 1600]), np.array([0.1, 1.0]), np.ones((1, 2, 2)), np.ones((1, 2)))
-    >>> made_up = Exchange(1.0, 0.1, 100, 0.8, Needed("observed", 1100.0, times=0.6875))
-    >>> at = Headroom(floor=0.5, nonprivate=1.0, private=1.0, best=None, noise=0.01)
-    >>> exchange_words(learning, 1.0, 0.1, made_up, at).split(": ")[0]
+    >>> compensation = Exchange(1.0, 0.1, 100, 0.8, Needed("observed", 1100.0, times=0.6875))
+    >>> forest_headroom = Headroom(floor=0.5, nonprivate=1.0, private=1.0, best=None, noise=0.01)
+    >>> exchange_words(learning, 1.0, 0.1, compensation, forest_headroom).split(": ")[0]
     '**At ε = 0.1 it takes 11 times the rows to be as accurate as at ε = 1**'
     """
     if smaller >= epsilon:
         return f"ε = {epsilon:g} is the smallest that we simulate. Choose a larger ε to see what more rows buy."
-    if made_up is None:
-        better = np.flatnonzero(learning.by_rows(epsilon) > at.floor + at.noise)
+    if compensation is None:
+        better = np.flatnonzero(learning.by_rows(epsilon) > forest_headroom.floor + forest_headroom.noise)
         if not len(better):
             return (
                 f"**No number of rows can be given.** At ε = {epsilon:g} this forest does not beat guessing the most "
-                f"frequent class ({percent(at.floor)}) by more than luck ({points(at.noise)}) at any measured number "
-                "of rows, so there is no accuracy to keep."
+                f"frequent class ({percent(forest_headroom.floor)}) by more than luck "
+                f"({points(forest_headroom.noise)}) at any measured number of rows, so there is no accuracy to keep."
             )
         return (
             f"**Here the forest is as accurate at ε = {smaller:g} as at ε = {epsilon:g}**, to within a point, at every "
             f"measured number of rows from {learning.rows[better[0]]:,} on. There is little for more rows "
             "to make up for."
         )
-    if made_up.times is not None and made_up.needed.rows is not None:
-        how = "measured" if made_up.needed.how == "observed" else "extrapolated"
-        here = (
-            f"**At ε = {smaller:g} it takes {made_up.times:.2g} times the rows to be as accurate as at ε = "
-            f"{epsilon:g}**: {made_up.needed.rows:,.0f} instead of {made_up.rows:,.0f} for {percent(made_up.accuracy)} "
-            f"({how})."
+    if compensation.times is not None and compensation.needed.rows is not None:
+        how = "measured" if compensation.needed.how == "observed" else "extrapolated"
+        result = (
+            f"**At ε = {smaller:g} it takes {compensation.times:.2g} times the rows to be as accurate as at ε = "
+            f"{epsilon:g}**: {compensation.needed.rows:,.0f} instead of {compensation.rows:,.0f} for "
+            f"{percent(compensation.accuracy)} ({how})."
         )
     else:
-        most = MOST_TIMES * learning.n_rows / made_up.rows
-        here = (
+        most = MOST_TIMES * learning.n_rows / compensation.rows
+        result = (
             f"**At ε = {smaller:g} it takes more than {most:.0f} times the rows to be as accurate as at ε = "
-            f"{epsilon:g}** with {made_up.rows:,.0f} rows ({percent(made_up.accuracy)})."
-            if made_up.needed.how == "beyond"
+            f"{epsilon:g}** with {compensation.rows:,.0f} rows ({percent(compensation.accuracy)})."
+            if compensation.needed.how == "beyond"
             else f"**This table does not show how many rows it takes at ε = {smaller:g} to be as accurate as at "
-            f"ε = {epsilon:g}** with {made_up.rows:,.0f} rows ({percent(made_up.accuracy)})."
+            f"ε = {epsilon:g}** with {compensation.rows:,.0f} rows ({percent(compensation.accuracy)})."
         )
     return (
-        f"{here} If only noise mattered, it would be {epsilon / smaller:.2g} times. Fletcher and Islam report 100 "
+        f"{result} If only noise mattered, it would be {epsilon / smaller:.2g} times. Fletcher and Islam report 100 "
         "times the rows for a tenth of ε (figure 9)."
     )
 
 
-def sentence(epsilon: float, needed: Needed, what: str) -> str:
+def sentence(epsilon: float, needed: Needed, goal: str) -> str:
     """State how many rows are needed, and whether this number is measured or extrapolated.
 
     >>> sentence(0.5, Needed("extrapolated", 3100, 2500, 4000, 3.1), "an accuracy of 80 %")
     'At ε = 0.5 you would need about **3.1 times** the rows (extrapolated; 2.5 to 4.0 times) for an accuracy of 80 %.'
     """
-    at = f"At ε = {epsilon:g}"
+    start = f"At ε = {epsilon:g}"
     if needed.how == "observed":
         assert needed.rows is not None and needed.times is not None
         if needed.at_most:
-            return f"{at} **{needed.rows:,.0f} rows or fewer** are enough for {what} (measured)."
+            return f"{start} **{needed.rows:,.0f} rows or fewer** are enough for {goal} (measured)."
         if needed.times > 0.99:
-            return f"{at} it takes **all the rows that there are** for {what} (measured)."
-        return f"{at} **{percent(needed.times, 0)} of the rows** are enough for {what} (measured)."
+            return f"{start} it takes **all the rows that there are** for {goal} (measured)."
+        return f"{start} **{percent(needed.times, 0)} of the rows** are enough for {goal} (measured)."
     if needed.how == "extrapolated":
         assert needed.rows is not None and needed.times is not None
         per_row = needed.times / needed.rows
         low = 1.0 if needed.low is None else needed.low * per_row
         if needed.high is not None:
-            between = f"{low:.1f} to {needed.high * per_row:.1f} times"
+            interval = f"{low:.1f} to {needed.high * per_row:.1f} times"
         else:
-            between = f"{low:.1f} times or more" if low >= 1.1 else "but the curve is so flat that this is a guess"
-        return f"{at} you would need about **{needed.times:.1f} times** the rows (extrapolated; {between}) for {what}."
+            interval = f"{low:.1f} times or more" if low >= 1.1 else "but the curve is so flat that this is a guess"
+        return (
+            f"{start} you would need about **{needed.times:.1f} times** the rows (extrapolated; {interval}) for {goal}."
+        )
     if needed.how == "beyond":
-        return f"{at} you would need **more than {MOST_TIMES:g} times** the rows for {what}; how many is unknown."
+        return f"{start} you would need **more than {MOST_TIMES:g} times** the rows for {goal}; how many is unknown."
     if needed.how == "above":
         return (
-            f"{at} **no number of rows can be given** for {what}: on these rows the forest does not get there without "
-            "noise either. Another forest, or more depth, may."
+            f"{start} **no number of rows can be given** for {goal}: on these rows the forest does not get there "
+            "without noise either. Another forest, or more depth, may."
         )
-    return f"{at} **this table does not show** how many rows it would take for {what}."
+    return f"{start} **this table does not show** how many rows it would take for {goal}."
 
 
-def _how(learning: Learning, settings: ForestSettings) -> str:
+def _method_text(learning: Learning, settings: ForestSettings) -> str:
     bound = ""
     if settings.option("n_bound") is not None:
         bound = " The public bound on the rows would have to be raised with them, which costs a little accuracy."

@@ -25,7 +25,7 @@ def offer(
     """
     settings = choice.settings
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="next_steps"):
-        is_asked = release.button(choice, certificate, ledger, st.container(width="content"), is_useless=is_useless)
+        is_open = release.button(choice, certificate, ledger, st.container(width="content"), is_useless=is_useless)
         with st.container(width="content"):
             hand_over(
                 settings,
@@ -41,7 +41,7 @@ def offer(
                 on_click=_look_at,
                 args=(name, epsilon),
             )
-    return is_asked
+    return is_open
 
 
 def show_recommended(settings: ForestSettings) -> None:

@@ -71,13 +71,13 @@ def report(
     certificate: Certificate,
     answers: Answers,
     scale: MeasureScale,
-    level: Baselines,
+    baselines: Baselines,
     column: str = "",
 ) -> str:
     """Return the report for a privacy board, as HTML. If `column` is given, the report has the rates of its groups."""
     name, result, wish = settings.name, answers.result, answers.wish
     cells = result.cells.loc[name].reset_index()
-    ceiling = ceiling_of(result, [level], wish.column)
+    ceiling = ceiling_of(result, [baselines], wish.column)
     private = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
     values = private[wish.column]
     parameters = settings.parameters()
@@ -89,7 +89,7 @@ def report(
             attributes=table.domain.n_features,
             label=table.label,
             forest=settings.name,
-            settings=tuple((name.replace("_", " "), _written(value)) for name, value in parameters.items()),
+            settings=tuple((name.replace("_", " "), _value_text(value)) for name, value in parameters.items()),
             date=f"{datetime.date.today():%-d %B %Y}",
             certificate=certificate,
             measure=scale,
@@ -103,7 +103,7 @@ def report(
             curve=tuple(zip(private["epsilon"], values["mean"], values["low"], values["high"], strict=True)),
             ceiling=None if ceiling is None else ceiling.value,
             ceiling_name="" if ceiling is None else ceiling.words,
-            headroom=headroom_of(result, [level], wish.column)[name],
+            headroom=headroom_of(result, [baselines], wish.column)[name],
             repeats=int(result.pieces.loc[result.pieces["forest"] == name, "repeat"].nunique()),
             splits=result.folds,
             band="8 in 10 simulated releases",
@@ -120,10 +120,10 @@ def report(
     )
 
 
-def _rates_by_group(table: Table, column: str, done: SweepResult, settings: ForestSettings) -> RatesByGroup:
+def _rates_by_group(table: Table, column: str, result: SweepResult, settings: ForestSettings) -> RatesByGroup:
     """Return the rates by group at the simulated ε that is nearest to the ε of the settings."""
-    nearest = float(min(done.epsilons, key=lambda epsilon: abs(math.log(epsilon / settings.epsilon))))
-    rates = GroupRates.of(table, settings, column).table(done.right(nearest, settings.name))
+    nearest = float(min(result.epsilons, key=lambda epsilon: abs(math.log(epsilon / settings.epsilon))))
+    rates = GroupRates.of(table, settings, column).table(result.right(nearest, settings.name))
     return RatesByGroup(column, nearest, rates.to_dict("records"))
 
 
@@ -133,6 +133,7 @@ class ReportButton:
     Parameters
     ----------
     table : Table
+        The current table.
     make : callable
         Takes the table and the column whose groups the report shows ("" for none), and returns the report.
     """
@@ -171,7 +172,7 @@ _ABOUT: Final = (
 _GROUPS: Final = "Accuracy and error rates of the groups of a column, computed from raw rows. ε does not cover them."
 
 
-def _written(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, float):
         return "∞" if math.isinf(value) else f"{value:g}"
     return "the default" if value is None else str(value)

@@ -52,7 +52,7 @@ def show(guarantee: Guarantee, prior: float, *, rows: int = 1) -> None:
     """
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(width="content"):
-            titled(f"What this means for one {words.protected(guarantee, rows)}")
+            titled(f"What this means for one {words.protected_noun(guarantee, rows)}")
         game = DistinguishingGame(guarantee, _question(guarantee), rows)
     st.markdown(words.meaning(guarantee))
     _figures(game, prior)
@@ -96,7 +96,7 @@ def _question(guarantee: Guarantee) -> str:
 
 def _figures(game: DistinguishingGame, prior: float) -> None:
     """Draw four boxes with numbers: odds, belief, right guesses, and exceptions."""
-    bounds = words.believed(game, prior)
+    bounds = words.belief_bounds(game, prior)
     times, formula = words.odds_factor(game)
     without, right = max(prior, 1 - prior), game.success(prior)
     exceptions = {

@@ -21,11 +21,13 @@ ALARMS = 0.05  # false alarm rate at which `errors` describes the trade-off curv
 QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "a value of one in it"}
 
 
-def protected(guarantee: Guarantee, rows: int = 1) -> str:
+def protected_noun(guarantee: Guarantee, rows: int = 1) -> str:
     """Return "person" if the unit of privacy is a person or a person has several `rows`, and "row" otherwise.
 
-    >>> protected(Guarantee(1.0)), protected(Guarantee(1.0), 3), protected(Guarantee(1.0, unit="patient_id"))
-    ('row', 'person', 'person')
+    >>> protected_noun(Guarantee(1.0)), protected_noun(Guarantee(1.0), 3)
+    ('row', 'person')
+    >>> protected_noun(Guarantee(1.0, unit="patient_id"))
+    'person'
     """
     return "person" if rows > 1 else unit_noun(guarantee.unit)
 
@@ -38,12 +40,12 @@ def meaning(guarantee: Guarantee) -> str:
             f"**No bound is proved.** No proved limit holds for what such a release reveals about a {noun}: "
             "an attacker may become certain, and be right every time."
         )
-    what = (
+    comparison = (
         f"with any one {noun} in the table as without, or the other way around"
         if guarantee.neighbors == ADD_REMOVE
         else f"with one value of a {noun} in the table as with another"
     )
-    text = f"No release is more than {factor_up(guarantee.epsilon)} times (eᵋ) as likely {what}"
+    text = f"No release is more than {factor_up(guarantee.epsilon)} times (eᵋ) as likely {comparison}"
     if guarantee.kind == "approximate":
         return (
             f"**{text}, plus δ = {small(guarantee.delta)}.** That is weaker than ε alone: a rule that publishes each "
@@ -54,16 +56,16 @@ def meaning(guarantee: Guarantee) -> str:
 
 def belief(game: DistinguishingGame, prior: float) -> str:
     """State what an attacker may believe after the release, given the attacker's belief before (`prior`)."""
-    noun = protected(game.guarantee, game.rows)
+    noun = protected_noun(game.guarantee, game.rows)
     if prior == 0.5:
-        asked = "is in the table" if game.question == MEMBERSHIP else "in the table has value A, not B"
-        start = f"Anyone who was 50 % sure that a {noun} {asked}"
+        statement = "is in the table" if game.question == MEMBERSHIP else "in the table has value A, not B"
+        start = f"Anyone who was 50 % sure that a {noun} {statement}"
     else:
-        asked = "is in the table" if game.question == MEMBERSHIP else "in the table has value A rather than B"
-        start = f"Anyone who was {percent_up(prior)} sure that a {noun} {asked}"
+        statement = "is in the table" if game.question == MEMBERSHIP else "in the table has value A rather than B"
+        start = f"Anyone who was {percent_up(prior)} sure that a {noun} {statement}"
     if game.guarantee.kind == "none":
         return f"{start} may become certain, one way or the other."
-    bounds = believed(game, prior)
+    bounds = belief_bounds(game, prior)
     if bounds is None:
         return (
             f"{start} may come to believe anything: δ = {small(game.grouped.delta)} is too large "
@@ -82,7 +84,7 @@ def belief(game: DistinguishingGame, prior: float) -> str:
     return text
 
 
-def believed(game: DistinguishingGame, prior: float) -> tuple[float, float] | None:
+def belief_bounds(game: DistinguishingGame, prior: float) -> tuple[float, float] | None:
     """Return the bounds of `DistinguishingGame.posterior`, or None if δ is too large for a bound."""
     if game.guarantee.kind != "none" and game.grouped.delta >= FAILURE:
         return None
@@ -92,32 +94,32 @@ def believed(game: DistinguishingGame, prior: float) -> tuple[float, float] | No
 
 def frequency(game: DistinguishingGame, prior: float) -> str:
     """State how many of 100 guesses about rows or persons are right, with and without the release."""
-    each_of = f"Of 100 {protected(game.guarantee, game.rows)}s"
+    subject = f"Of 100 {protected_noun(game.guarantee, game.rows)}s"
     without, right = max(prior, 1 - prior), game.success(prior)
     chance = percent_up(prior)
     if game.question == MEMBERSHIP:
-        each = (
+        chance_text = (
             "is as likely to be in the table as not" if prior == 0.5 else f"is in the table with a chance of {chance}"
         )
-        start = f"{each_of}, each {each}."
+        start = f"{subject}, each {chance_text}."
         likelier = "“in the table”" if prior > 0.5 else "“not in the table”"
     else:
-        each = "as likely value A as B" if prior == 0.5 else f"value A with a chance of {chance}, else B"
-        start = f"{each_of} in the table, each has {each}."
+        chance_text = "as likely value A as B" if prior == 0.5 else f"value A with a chance of {chance}, else B"
+        start = f"{subject} in the table, each has {chance_text}."
         likelier = "A" if prior > 0.5 else "B"
-    how = "tossing a coin" if prior == 0.5 else f"always guessing {likelier}"
-    alone = f"{start} By {how}, an attacker is right about {of_100(without)} of them"
+    guess = "tossing a coin" if prior == 0.5 else f"always guessing {likelier}"
+    without_text = f"{start} By {guess}, an attacker is right about {of_100(without)} of them"
     if game.guarantee.kind == "none":
-        return f"{alone}; with the release, perhaps **all 100**."
+        return f"{without_text}; with the release, perhaps **all 100**."
     if right <= without + 1e-12:
-        return f"{alone}. With the release it is **no more than that**: the best guess stays the same."
+        return f"{without_text}. With the release it is **no more than that**: the best guess stays the same."
     most = of_100(right)
-    return f"{alone}; with the release, **{'at most ' if most[0].isdigit() else ''}{most}** on average."
+    return f"{without_text}; with the release, **{'at most ' if most[0].isdigit() else ''}{most}** on average."
 
 
 def errors(game: DistinguishingGame) -> str:
     """Describe one point of the trade-off curve: the most true alarms at a false alarm rate of `ALARMS`."""
-    alarms, noun = f"{100 * ALARMS:g}", protected(game.guarantee, game.rows)
+    alarms, noun = f"{100 * ALARMS:g}", protected_noun(game.guarantee, game.rows)
     if game.question == MEMBERSHIP:
         wrong = f"an attacker who accepts {alarms} false alarms among 100 {noun}s that are not in the table"
         right = "that are"
@@ -151,7 +153,7 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
     if guarantee.kind == "none":
         return ""
     larger = ", at a larger δ" if guarantee.delta else ""
-    whose = (
+    scope = (
         f"**This holds for {plain(unit_words(guarantee.unit), 80)}.**"
         if guarantee.unit is not None
         else f"**This holds for one row.** A person with three rows has three times the ε{larger}."
@@ -159,8 +161,8 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
         else f"**All this is for a person with {rows:,} rows**, who has {rows:,} times the ε of one row{larger}."
     )
     return (
-        f"{whose} The attacker may know every other row and own any computer. But what the attacker believes about "
-        f"the others must not depend on this {protected(guarantee, rows)}: for example, twins reveal something "
+        f"{scope} The attacker may know every other row and own any computer. But what the attacker believes about "
+        f"the others must not depend on this {protected_noun(guarantee, rows)}: for example, twins reveal something "
         "about each other."
     )
 

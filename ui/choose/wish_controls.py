@@ -48,6 +48,7 @@ class Wish:
 
     @property
     def certified(self) -> bool:
+        """Whether the forests are certified, instead of as published."""
         return self.mode == "certified"
 
 
@@ -140,7 +141,11 @@ def needed_value(measure: str, floor: float, best: float) -> float:
 
 
 def look_at(
-    names: list[str], best: str, smallest: dict[str, float | None], at: DeltaGenerator, which: DeltaGenerator
+    names: list[str],
+    best: str,
+    smallest: dict[str, float | None],
+    epsilon_place: DeltaGenerator,
+    forest_place: DeltaGenerator,
 ) -> tuple[str, float]:
     """Draw a control for the forest and a control for ε in two containers, and return their values.
 
@@ -149,12 +154,12 @@ def look_at(
     """
     known(state.LOOKED_AT, names)
     follow(state.LOOKED_AT, best)
-    with which:
+    with forest_place:
         help = "The one with the smallest ε, unless you choose another."
         kind = select("Look at the forest", names, state.LOOKED_AT, help, best)
     start = smallest.get(kind) or 1.0
     follow(state.EPSILON_TO_LOOK_AT, start)
-    with at:
+    with epsilon_place:
         epsilon = choose_epsilon(
             state.EPSILON_TO_LOOK_AT,
             label="at ε",

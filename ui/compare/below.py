@@ -18,7 +18,7 @@ from dpforest.plotting.compare import SettingCurves, budget_map, comparison, mul
 from ui.compare import comparison_controls, rules_tab
 from ui.compare.chart_and_table import cannot_be_measured, series_of, show_table
 from ui.compare.chart_and_table import table as compared
-from ui.compare.comparison_controls import Comparison, measured
+from ui.compare.comparison_controls import Comparison, result_of
 from ui.jobs.baselines import Baselines, floor, level, rows
 from ui.jobs.job import n_of_all, run
 from ui.jobs.measures import MEASURES, scale_of
@@ -39,7 +39,7 @@ class Below:
     def __init__(self, opened: str, view: Comparison, table: Table) -> None:
         self._opened, self._view, self._data = opened, view, table
         self._lines: list[SweepJob] = []
-        self._drawn, self._shown = 0, pd.DataFrame()
+        self._drawn, self._drawn_table = 0, pd.DataFrame()
         draw = {
             "Table": self._open_table,
             "Depth": self._open_multiples,
@@ -54,12 +54,12 @@ class Below:
         elif self._lines:
             self._note.caption("No release for this tab is simulated yet. If the page has paused, press *Go on* above.")
 
-    def table(self, lines: Sequence[SweepJob], done: SweepResult, levels: list[Baselines]) -> None:
+    def table(self, lines: Sequence[SweepJob], result: SweepResult, levels: list[Baselines]) -> None:
         """Redraw the table if it is open and the sweep of the chart has further finished releases."""
-        if self._opened == "Table" and done.n != self._drawn:
-            self._shown = compared(self._view, lines, done, levels)
-            show_table(self._shown, done.n, self._place)
-            self._drawn = done.n
+        if self._opened == "Table" and result.n != self._drawn:
+            self._drawn_table = compared(self._view, lines, result, levels)
+            show_table(self._drawn_table, result.n, self._place)
+            self._drawn = result.n
 
     def work(self, place: Any, budget: TimeBudget) -> None:
         """Simulate the remaining releases of this tab's sweep."""
@@ -80,7 +80,7 @@ class Below:
                 "A rule sets depth and trees (as published: the paper, or we), unless a forest’s name states them.",
                 width="content",
             )
-            offer_csv("Table as CSV", lambda: self._shown, "DO_NOT_SHARE_compare_table.csv", type="tertiary")
+            offer_csv("Table as CSV", lambda: self._drawn_table, "DO_NOT_SHARE_compare_table.csv", type="tertiary")
 
     @property
     def _without_delta(self) -> str:
@@ -90,8 +90,8 @@ class Below:
     def _open_multiples(self, table: Table) -> None:
         by_depth = self._opened == "Depth"
         lines = (comparison_controls.at_depths if by_depth else comparison_controls.at_sizes)(self._view, table)
-        what = "how deep their trees are" if by_depth else "how many trees they have"
-        titled(f"The same forests{self._without_delta}, by {what}", "Do not share")
+        varied_words = "how deep their trees are" if by_depth else "how many trees they have"
+        titled(f"The same forests{self._without_delta}, by {varied_words}", "Do not share")
         self._place = st.empty()
         self._note = st.empty()
         if not lines:
@@ -106,16 +106,16 @@ class Below:
         self._place, self._note = st.empty(), st.empty()
         self._lines = [sweep_job(table, line) for line in lines]
 
-    def _draw_rules(self, done: SweepResult) -> None:
-        scale = scale_of(self._view.measure, [level(self._data)], done)
-        series = [series_of(self._view, line, done, scale, color) for color, line in enumerate(self._lines)]
+    def _draw_rules(self, result: SweepResult) -> None:
+        scale = scale_of(self._view.measure, [level(self._data)], result)
+        series = [series_of(self._view, line, result, scale, color) for color, line in enumerate(self._lines)]
         figure = comparison(series, self._view.epsilon, scale, bands=self._view.bands)
         measure = MEASURES[self._view.measure]
-        apart = rules_tab.apart(done, measure, rows([level(self._data)], measure))
-        text = rules_tab.sentence(apart, self._view.epsilon, scale, self._rules.noun)
+        comparisons = rules_tab.compare_lines(result, measure, rows([level(self._data)], measure))
+        text = rules_tab.sentence(comparisons, self._view.epsilon, scale, self._rules.noun)
         title = f"{scale.name[0].upper()}{scale.name[1:]} against ε by {self._name}"
         chart(figure, text.replace("*", ""), self._place, title=title)
-        self._note.markdown(f"{text} Each point is the mean of {done.rests_on}.")
+        self._note.markdown(f"{text} Each point is the mean of {result.rests_on}.")
 
     def _open_map(self, table: Table) -> None:
         titled(
@@ -125,27 +125,27 @@ class Below:
             "at the rows: a release that uses it is not covered by its ε unless the table is public.",
         )
         with st.container(width=420):
-            lines = comparison_controls.mapped(self._view, table)
+            lines = comparison_controls.map_lines(self._view, table)
         self._note = st.empty()
         self._place = st.empty()
         self._lines = [sweep_job(table, line) for line in lines]
 
     def _draw(self, n: int) -> None:
-        done = measured(self._view, self._data, self._lines)
-        if why := cannot_be_measured(self._view, done):
+        result = result_of(self._view, self._data, self._lines)
+        if why := cannot_be_measured(self._view, result):
             self._note.caption(why)
         elif self._opened in ("Depth", "Trees"):
-            self._draw_multiples(done)
+            self._draw_multiples(result)
         elif self._opened == RULES_TAB:
-            self._draw_rules(done)
+            self._draw_rules(result)
         else:
-            self._draw_map(done)
+            self._draw_map(result)
 
-    def _draw_multiples(self, done: SweepResult) -> None:
+    def _draw_multiples(self, result: SweepResult) -> None:
         setting = self._opened.lower()
         panels = []
         for line in self._lines:
-            cells = done.cells.loc[line.line.name][MEASURES[self._view.measure]]["mean"]
+            cells = result.cells.loc[line.line.name][MEASURES[self._view.measure]]["mean"]
             wide = cells[np.isfinite(cells.index.get_level_values("epsilon"))].unstack("epsilon")
             wide = wide.groupby(level=setting).mean()
             panels.append(
@@ -158,29 +158,29 @@ class Below:
             self._place,
             title=f"{self._opened} of each forest",
         )
-        self._note.caption(f"Each point is the mean of {done.rests_on}. Darker lines: {_MORE[setting]}.")
+        self._note.caption(f"Each point is the mean of {result.rests_on}. Darker lines: {_MORE[setting]}.")
 
-    def _draw_map(self, done: SweepResult) -> None:
+    def _draw_map(self, result: SweepResult) -> None:
         view, name = self._view, self._lines[0].line.name
-        wide = done.cells.loc[name][MEASURES[view.measure]]["mean"].unstack("epsilon").groupby(level="depth").mean()
+        wide = result.cells.loc[name][MEASURES[view.measure]]["mean"].unstack("epsilon").groupby(level="depth").mean()
         nonprivate = wide.pop(np.inf)
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
-        at = list(epsilons).index(view.epsilon)  # `comparison_controls.mapped` adds this ε to the grid
-        best = int(values[:, at].argmax())
+        column = list(epsilons).index(view.epsilon)  # `comparison_controls.map_lines` adds this ε to the grid
+        best = int(values[:, column].argmax())
         no_gain = self._learns_nothing(values, float(nonprivate.max()))
         scale = view.scale if no_gain else replace(view.scale, ceiling=float(nonprivate.max()))
-        there = f"At ε = {view.epsilon:g} the best depth for {name} is **{wide.index[best]}**: "
-        there += f"{scale.text(values[best, at])}"
+        best_text = f"At ε = {view.epsilon:g} the best depth for {name} is **{wide.index[best]}**: "
+        best_text += f"{scale.text(values[best, column])}"
         if no_gain:
-            text = f"{there}. But **it predicts no better than guessing**: {no_gain}. So privacy costs nothing "
+            text = f"{best_text}. But **it predicts no better than guessing**: {no_gain}. So privacy costs nothing "
             text += "here."
         else:
-            text = f"{there}. Without noise it reaches {scale.text(nonprivate.max())} (depth {nonprivate.idxmax()})"
+            text = f"{best_text}. Without noise it reaches {scale.text(nonprivate.max())} (depth {nonprivate.idxmax()})"
             text += "; compared with that, "
-            price = scale.gap(nonprivate.max(), values[best, at])
-            is_lower = values[best, at] <= nonprivate.max()
+            price = scale.gap(nonprivate.max(), values[best, column])
+            is_lower = values[best, column] <= nonprivate.max()
             text += f"the price of privacy is **{price}**." if is_lower else "noise costs nothing here."
-        self._note.markdown(f"{text} Each cell is the mean of {done.rests_on}.")
+        self._note.markdown(f"{text} Each cell is the mean of {result.rests_on}.")
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=view.epsilon)
         chart(figure, text.replace("*", ""), self._place, title="Map of ε × depth")
 
@@ -190,13 +190,15 @@ class Below:
         Return an empty text if some depth is better, or if the accuracy of guessing is unknown.
         """
         levels, measure = [level(self._data)], MEASURES[self._view.measure]
-        guessed = floor(levels, measure)
-        if guessed is None:
+        guess_value = floor(levels, measure)
+        if guess_value is None:
             return ""
-        at = headroom(values.max(axis=0, keepdims=True), np.array([nonprivate]), guessed, rows(levels, measure))
-        if not at.has_none:
+        forest_headroom = headroom(
+            values.max(axis=0, keepdims=True), np.array([nonprivate]), guess_value, rows(levels, measure)
+        )
+        if not forest_headroom.has_none:
             return ""
-        text = self._view.scale.text(guessed)
+        text = self._view.scale.text(guess_value)
         return f"at no depth and no ε, and not without noise either, is it above {text} by more than luck"
 
 

@@ -28,7 +28,7 @@ _LONGEST: Final = 4_000  # largest length of the parameter in characters; even c
 
 def choose(kinds: tuple[str, ...]) -> Changes:
     """Draw the expander in the sidebar. Return the settings of these forests that the user or a link has changed."""
-    changes = _kept()
+    changes = _changes_of_session()
     with st.expander("Settings of one forest", key="own_settings"):
         if kinds:
             known(state.SETTINGS_OF, kinds)
@@ -89,21 +89,23 @@ def read(text: str) -> tuple[Changes, list[str]]:
     ({}, ['own'])
     """
     try:
-        asked = json.loads(text) if len(text) <= _LONGEST else None
+        linked = json.loads(text) if len(text) <= _LONGEST else None
     except (ValueError, RecursionError):
-        asked = None
-    if not isinstance(asked, dict):
+        linked = None
+    if not isinstance(linked, dict):
         return {}, [_PARAMETER]
     changes: Changes = {}
     ignored = []
-    for kind, settings in asked.items():
+    for kind, settings in linked.items():
         if kind not in FORESTS or not isinstance(settings, dict):
             ignored.append(kind)
             continue
-        valid = {key: value for key, value in settings.items() if _can_be(kind, key, value)}
+        valid = {key: value for key, value in settings.items() if _is_valid(kind, key, value)}
         ignored += [f"{kind} {key}" for key in settings if key not in valid]
-        if kept := {key: valid[key] for key in _order(kind) if key in valid and not _is_default(kind, key, valid[key])}:
-            changes[kind] = kept
+        if changed := {
+            key: valid[key] for key in _order(kind) if key in valid and not _is_default(kind, key, valid[key])
+        }:
+            changes[kind] = changed
     return {kind: changes[kind] for kind in FORESTS if kind in changes}, ignored
 
 
@@ -116,7 +118,7 @@ def _order(kind: str) -> list[str]:
     return ["depth", "trees", *_options(kind)]
 
 
-def _can_be(kind: str, key: str, value: Any) -> bool:
+def _is_valid(kind: str, key: str, value: Any) -> bool:
     if key in ("depth", "trees"):
         most = FORESTS[kind].most_depth if key == "depth" else FORESTS[kind].most_trees
         return type(value) is int and 1 <= value <= most and (key == "depth" or FORESTS[kind].has_trees)
@@ -127,7 +129,7 @@ def _can_be(kind: str, key: str, value: Any) -> bool:
 def _are_changes(value: Any) -> bool:
     """Return whether a value from a link has the type `Changes` and names only settings that the forests have."""
     return isinstance(value, dict) and all(
-        kind in FORESTS and isinstance(values, dict) and all(_can_be(kind, key, v) for key, v in values.items())
+        kind in FORESTS and isinstance(values, dict) and all(_is_valid(kind, key, v) for key, v in values.items())
         for kind, values in value.items()
     )
 
@@ -136,7 +138,7 @@ def _is_default(kind: str, key: str, value: int | str) -> bool:
     return key not in ("depth", "trees") and value == _options(kind)[key].default("certified")
 
 
-def _kept() -> Changes:
+def _changes_of_session() -> Changes:
     """Return the changes of this session. When the page opens with a new link, the link's changes replace them."""
     linked = st.query_params.get(_PARAMETER)
     if linked is not None and linked != state.SETTINGS_LINK.value:
@@ -169,7 +171,7 @@ def _controls(kind: str, changes: Mapping[str, int | str]) -> None:
         _number(kind, "trees", "Trees", tuple(n for n in TREES if n <= forest.most_trees), changes)
     for key, option in _options(kind).items():
         labels = list(option.choices["certified"])
-        widget = _moved_to(kind, key, changes.get(key, option.default("certified")))
+        widget = _set_control(kind, key, changes.get(key, option.default("certified")))
         draw: Any = st.select_slider if option.slider else st.selectbox
         draw(option.title, labels, key=widget, help=option.sentence, on_change=_take, args=(kind, key))
 
@@ -177,11 +179,11 @@ def _controls(kind: str, changes: Mapping[str, int | str]) -> None:
 def _number(kind: str, key: str, title: str, numbers: tuple[int, ...], changes: Mapping[str, int | str]) -> None:
     value = changes.get(key, BY_RULE)
     choices = [BY_RULE, *sorted({*numbers, *([value] if isinstance(value, int) else [])})]
-    widget = _moved_to(kind, key, value)
+    widget = _set_control(kind, key, value)
     st.select_slider(title, choices, key=widget, on_change=_take, args=(kind, key))
 
 
-def _moved_to(kind: str, key: str, value: int | str) -> str:
+def _set_control(kind: str, key: str, value: int | str) -> str:
     """Set the state of a control to the stored value, and return the key of the control."""
     widget = state.SETTING(kind, key)
     if widget.value != value:
@@ -193,13 +195,13 @@ def _take(kind: str, key: str) -> None:
     """Store the user's value as a change, or remove the change if the value is by rule or the default."""
     changes = _stored()
     value = state.SETTING(kind, key).value
-    if value != BY_RULE and not _can_be(kind, key, value):
+    if value != BY_RULE and not _is_valid(kind, key, value):
         return
-    of_forest = {**changes.get(kind, {}), key: value}
+    forest_changes = {**changes.get(kind, {}), key: value}
     if value == BY_RULE or _is_default(kind, key, value):
-        del of_forest[key]
-    changed = {**changes, kind: {name: of_forest[name] for name in _order(kind) if name in of_forest}}
-    state.SETTINGS.value = {name: changed[name] for name in FORESTS if changed.get(name)}
+        del forest_changes[key]
+    all_changes = {**changes, kind: {name: forest_changes[name] for name in _order(kind) if name in forest_changes}}
+    state.SETTINGS.value = {name: all_changes[name] for name in FORESTS if all_changes.get(name)}
     state.SETTINGS_IGNORED.pop()
 
 

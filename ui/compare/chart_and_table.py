@@ -33,20 +33,19 @@ from ui.shared.wording import epsilon_text, plain, unbroken
 
 
 def lines_chart(
-    view: Comparison, lines: Sequence[SweepJob], done: SweepResult, scale: MeasureScale, place: Any, key: str
+    view: Comparison, lines: Sequence[SweepJob], result: SweepResult, scale: MeasureScale, place: Any, key: str
 ) -> Any:
     """Draw all forests against ε.
 
     A run that draws the chart again needs another `key`, because Streamlit refuses a key twice in one run.
     """
-    series = [series_of(view, line, done, scale, list(FORESTS).index(line.line.settings.kind)) for line in lines]
+    series = [series_of(view, line, result, scale, list(FORESTS).index(line.line.settings.kind)) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
     mark_others(figure, OTHERS)
     epsilons = series[0].epsilons
-    at = min(
-        range(len(epsilons)), key=lambda i: abs(epsilons[i] - view.epsilon)
-    )  # index of the simulated ε that is nearest to the slider's ε
-    values = ", ".join(f"{curve.name} {scale.text(curve.mean[at])}" for curve in series)
+    # Index of the simulated ε that is nearest to the slider's ε.
+    nearest = min(range(len(epsilons)), key=lambda i: abs(epsilons[i] - view.epsilon))
+    values = ", ".join(f"{curve.name} {scale.text(curve.mean[nearest])}" for curve in series)
     return chart(
         figure,
         f"{scale.name} at ε = {view.epsilon:g}: {values}.",
@@ -56,10 +55,10 @@ def lines_chart(
     )
 
 
-def series_of(view: Comparison, line: SweepJob, done: SweepResult, scale: MeasureScale, color: int) -> Series:
+def series_of(view: Comparison, line: SweepJob, result: SweepResult, scale: MeasureScale, color: int) -> Series:
     """Return the curve of one forest against ε, with its band."""
     name, settings = line.line.name, line.line.settings
-    cells = done.cells.loc[name].reset_index()
+    cells = result.cells.loc[name].reset_index()
     cells = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
     values = cells[MEASURES[view.measure]]
     texts = [
@@ -94,38 +93,39 @@ def _bound(loss: float, epsilon: float) -> float | Fraction:
     return loss if np.isinf(loss) else min(Fraction(loss), printed_decimal(epsilon))
 
 
-def table(view: Comparison, lines: Sequence[SweepJob], done: SweepResult, levels: list[Baselines]) -> pd.DataFrame:
+def table(view: Comparison, lines: Sequence[SweepJob], result: SweepResult, levels: list[Baselines]) -> pd.DataFrame:
     """Return one row for each forest at the slider's ε. A forest that only guesses has no price of privacy."""
-    rows, at_stake = [], headroom_of(done, levels, "accuracy")
+    rows, headrooms = [], headroom_of(result, levels, "accuracy")
     for line in lines:
-        cells = done.cells.loc[line.line.name].reset_index()
-        here, nonprivate = cells[cells["epsilon"] == view.epsilon].iloc[0], cells[np.isinf(cells["epsilon"])].iloc[0]
-        mean, without, at = here["accuracy", "mean"], nonprivate["accuracy", "mean"], at_stake[line.line.name]
+        cells = result.cells.loc[line.line.name].reset_index()
+        private, nonprivate = cells[cells["epsilon"] == view.epsilon].iloc[0], cells[np.isinf(cells["epsilon"])].iloc[0]
+        mean, noiseless = private["accuracy", "mean"], nonprivate["accuracy", "mean"]
+        forest_headroom = headrooms[line.line.name]
         grid = cells[np.isfinite(cells["epsilon"])].sort_values("epsilon")
-        cheap = cheap_from(grid["epsilon"].to_numpy(float), grid["accuracy", "mean"].to_numpy(float), at)
+        cheap = cheap_from(grid["epsilon"].to_numpy(float), grid["accuracy", "mean"].to_numpy(float), forest_headroom)
         rows.append(
             {
                 "forest": line.line.name,
                 "accuracy": mean,
-                "8 in 10 from": here["accuracy", "low"],
-                "to": here["accuracy", "high"],
-                "same forest without noise": without,
+                "8 in 10 from": private["accuracy", "low"],
+                "to": private["accuracy", "high"],
+                "same forest without noise": noiseless,
                 "best above guessing": "no more than luck"
-                if at.has_none
-                else points(max(without, at.private) - at.floor),
-                "price of privacy": None if at.has_none else 100 * (without - mean),
+                if forest_headroom.has_none
+                else points(max(noiseless, forest_headroom.private) - forest_headroom.floor),
+                "price of privacy": None if forest_headroom.has_none else 100 * (noiseless - mean),
                 "next to no price from ε": cheap,
-                "balanced": here["balanced_accuracy", "mean"],
-                "AUC": here["auc", "mean"],
-                "F1": here["f1", "mean"],
-                "log-loss": here["log_loss", "mean"],
-                "calibration error": here["calibration", "mean"],
-                "flipped": here["flips", "mean"],
-                "empty leaves": here["empty", "mean"],
+                "balanced": private["balanced_accuracy", "mean"],
+                "AUC": private["auc", "mean"],
+                "F1": private["f1", "mean"],
+                "log-loss": private["log_loss", "mean"],
+                "calibration error": private["calibration", "mean"],
+                "flipped": private["flips", "mean"],
+                "empty leaves": private["empty", "mean"],
                 "true loss": epsilon_text(_bound(line.loss(view.epsilon), view.epsilon))
                 + at_delta(line.line.settings.delta),
-                "depth": int(here["depth", ""]),
-                "trees": int(here["trees", ""]),
+                "depth": int(private["depth", ""]),
+                "trees": int(private["trees", ""]),
             }
         )
     table = pd.DataFrame(rows).sort_values("accuracy", ascending=False, ignore_index=True)
@@ -174,9 +174,9 @@ def show_table(table: pd.DataFrame, n: int, place: Any = st) -> None:
     )
 
 
-def cannot_be_measured(view: Comparison, done: SweepResult) -> str:
+def cannot_be_measured(view: Comparison, result: SweepResult) -> str:
     """Explain why no values of a measure can be computed. The text is empty if the measure has values."""
-    if done.cells[MEASURES[view.measure]]["mean"].notna().any():
+    if result.cells[MEASURES[view.measure]]["mean"].notna().any():
         return ""
     if view.measure == WORST:
         return f"No group of “{plain(view.column, 30)}” has {MIN_PERSONS} held-out members. Choose another column."
@@ -197,10 +197,10 @@ def about_claims() -> None:
         )
 
 
-def about_delta(table: Table, which: str = "Dash-dotted lines") -> None:
+def about_delta(table: Table, forests_text: str = "Dash-dotted lines") -> None:
     """Explain what δ above 0 means for some forests, and why all forests can be compared at the same δ."""
     text = (
-        f"{which} have a weaker promise: the probability of a result may exceed what ε allows by δ = 10⁻⁶ (one "
+        f"{forests_text} have a weaker promise: the probability of a result may exceed what ε allows by δ = 10⁻⁶ (one "
         "in a million). A forest with δ = 0 keeps its ε at every δ, so all of them can be compared at δ = 10⁻⁶."
     )
     st.caption(unbroken(text))
@@ -212,14 +212,13 @@ def about_leaks(table: Table) -> None:
     """Warn that no forest is certified on a table whose schema was read from the rows."""
     leaks = table.domain.leaks()
     if leaks:
-        others = len(leaks) - 1
-        more = (
-            f" {plural(others, 'other part')} of the schema {'was' if others == 1 else 'were'} read from the data, too."
-        )
+        n_others = len(leaks) - 1
+        verb = "was" if n_others == 1 else "were"
+        more = f" {plural(n_others, 'other part')} of the schema {verb} read from the data, too."
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             badge("Not certified")
             st.caption(
                 "At present no forest on this table would be certified, even where the page shows its ε. "
-                f"{plain(leaks[0], 200)}{more if others else ''} The Data tab of Explore says how to correct this.",
+                f"{plain(leaks[0], 200)}{more if n_others else ''} The Data tab of Explore says how to correct this.",
                 width="stretch",
             )

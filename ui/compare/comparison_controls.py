@@ -83,8 +83,8 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
         neighbors = sidebar.choose_neighbors()
         measure = select("Measure", list(MEASURES), state.COMPARED, "What the chart shows; the table has all measures.")
         column = choose_column(table) if measure == WORST and table is not None else ""
-        chosen = tuple(kind for kind in FORESTS if kind in kinds)
-        changes = changed_settings.choose(chosen)
+        sorted_kinds = tuple(kind for kind in FORESTS if kind in kinds)
+        changes = changed_settings.choose(sorted_kinds)
         with st.expander("Fine settings"):
             known(state.RELEASES_EACH, RELEASES)
             releases = st.select_slider(
@@ -96,7 +96,7 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
                 help="Each release draws new trees, new noise, and a new assignment of rows to trees.",
             )
             known(state.HELD_OUT, HELD_OUT)
-            held = st.radio(
+            held_out = st.radio(
                 "Held-out rows",
                 list(HELD_OUT),
                 key=state.HELD_OUT,
@@ -108,12 +108,12 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
                 "Bands", True, key=state.BANDS, bind=LINKED, help="Eight in ten simulated releases fall inside."
             )
     return Comparison(
-        chosen,
+        sorted_kinds,
         bool(published),
         neighbors,
         epsilon,
         releases if releases in RELEASES else DEFAULT_RELEASES,
-        HELD_OUT.get(held, 1),
+        HELD_OUT.get(held_out, 1),
         measure,
         bool(bands),
         delta,
@@ -122,19 +122,19 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
     )
 
 
-def measured(view: Comparison, table: Table, jobs: Sequence[SweepJob]) -> SweepResult:
+def result_of(view: Comparison, table: Table, jobs: Sequence[SweepJob]) -> SweepResult:
     """Return the result of these jobs. If the chosen measure is `WORST`, the result has it for the worst group."""
-    done = gathered(jobs)
+    result = gathered(jobs)
     if view.measure != WORST:
-        return done
+        return result
     by_unit: dict[str | None, list[Groups]] = {}
     groups = {}
     for job in jobs:
         unit, settings = read_by(table, job.line.settings).domain.unit, job.line.settings
         if unit not in by_unit:
-            by_unit[unit] = groups_of_splits(table, settings, view.column, done.folds)
+            by_unit[unit] = groups_of_splits(table, settings, view.column, result.folds)
         groups[job.name] = by_unit[unit]
-    return with_worst_group(done, groups)
+    return with_worst_group(result, groups)
 
 
 def lines(view: Comparison, table: Table) -> list[Line]:
@@ -173,7 +173,7 @@ def at_sizes(view: Comparison, table: Table) -> list[Line]:
     ]
 
 
-def mapped(view: Comparison, table: Table) -> list[Line]:
+def map_lines(view: Comparison, table: Table) -> list[Line]:
     """Ask for a forest, and return its line at every depth.
 
     If the grid lacks the slider's ε, return a second line at this ε alone. The simulations of the grid then remain

@@ -16,33 +16,37 @@ from ui.compare.comparison_controls import Comparison
 from ui.jobs.measures import MEASURES
 from ui.jobs.results import SweepResult
 
-NAMED: Final = 3  # largest number of forests that the sentence names
+MOST_NAMED: Final = 3  # largest number of forests that the sentence names
 
 
 def insight(
     view: Comparison,
-    done: SweepResult,
+    result: SweepResult,
     scale: MeasureScale,
-    at_stake: dict[str, Headroom],
+    headrooms: dict[str, Headroom],
     published: Collection[str] = (),
 ) -> str:
     """Name the best certified forest at this ε, those that differ from it only by chance, and those that only guess."""
-    cells = done.cells[MEASURES[view.measure]].reset_index()
-    here = cells[(cells["epsilon"] == view.epsilon) & ~cells["forest"].isin(published)].sort_values("mean")
-    here = here.dropna(subset=["mean"])
-    best, rest = here.iloc[-1], here.iloc[:-1]
-    idle = [name for name in here["forest"] if at_stake[name].has_none]
-    if len(idle) == len(here):
-        return _nothing(view, scale, any(at_stake[name].learnable for name in idle))
-    text = _first(view, scale, best, rest, at_stake[best["forest"]])
-    if scale.floor is not None and (under := list(rest[rest["mean"] < scale.floor]["forest"])):
-        text += f". Worse than guessing at this ε: {_listed(under)}"
-    if idle:
-        text += f". No better than guessing by {view.measure}, at any ε and without noise too: {_listed(idle)}"
+    cells = result.cells[MEASURES[view.measure]].reset_index()
+    at_epsilon = cells[(cells["epsilon"] == view.epsilon) & ~cells["forest"].isin(published)].sort_values("mean")
+    at_epsilon = at_epsilon.dropna(subset=["mean"])
+    best, other_forests = at_epsilon.iloc[-1], at_epsilon.iloc[:-1]
+    guessing_forests = [name for name in at_epsilon["forest"] if headrooms[name].has_none]
+    if len(guessing_forests) == len(at_epsilon):
+        return _no_forest_words(view, scale, any(headrooms[name].learnable for name in guessing_forests))
+    text = _best_words(view, scale, best, other_forests, headrooms[best["forest"]])
+    if scale.floor is not None and (
+        worse_forests := list(other_forests[other_forests["mean"] < scale.floor]["forest"])
+    ):
+        text += f". Worse than guessing at this ε: {_listed(worse_forests)}"
+    if guessing_forests:
+        text += (
+            f". No better than guessing by {view.measure}, at any ε and without noise too: {_listed(guessing_forests)}"
+        )
     return text + "."
 
 
-def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
+def _no_forest_words(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
     """State that no forest is better than guessing, so that their order has no meaning."""
     guessing = "guessing" if scale.floor is None else f"guessing ({scale.text(scale.floor)})"
     who = "No forest here exceeds" if len(view.kinds) > 1 else "This forest does not exceed"
@@ -63,27 +67,30 @@ def _nothing(view: Comparison, scale: MeasureScale, learnable: bool) -> str:
     return text
 
 
-def _first(view: Comparison, scale: MeasureScale, best: pd.Series, rest: pd.DataFrame, at: Headroom) -> str:
+def _best_words(
+    view: Comparison, scale: MeasureScale, best: pd.Series, other_forests: pd.DataFrame, headroom: Headroom
+) -> str:
     """Name the best forest at this ε, and the forests whose spread over releases overlaps with that of the best."""
-    if scale.floor is not None and best["mean"] <= scale.floor + at.noise:
+    if scale.floor is not None and best["mean"] <= scale.floor + headroom.noise:
         return (
             f"At ε = {view.epsilon:g} no forest is better than guessing ({scale.text(scale.floor)}) by more than luck; "
             f"**{best['forest']}** comes first with {scale.text(best['mean'])}"
         )
-    near = list(rest[rest["high"] >= best["low"]]["forest"])[::-1]
+    close = list(other_forests[other_forests["high"] >= best["low"]]["forest"])[::-1]
     text = f"At ε = {view.epsilon:g} **{best['forest']}** comes first: {scale.text(best['mean'])}"
     if scale.ceiling is not None and best["mean"] <= scale.ceiling:
         text += f", {scale.gap(scale.ceiling, best['mean'])} below the best without privacy"
-    if near:
-        text += f". Spreads overlap: another release may reverse its lead over {_who(near, len(rest))}"
+    if close:
+        names = _names_or_number(close, len(other_forests))
+        text += f". Spreads overlap: another release may reverse its lead over {names}"
     return text
 
 
-def _who(near: Sequence[str], others: int) -> str:
+def _names_or_number(overlapping: Sequence[str], others: int) -> str:
     """Name the forests if they are few, else state how many: a long sentence would push the chart off the screen."""
-    if len(near) <= NAMED:
-        return _listed(near)
-    return f"all {others} others" if len(near) == others else f"{len(near)} of the {others} others"
+    if len(overlapping) <= MOST_NAMED:
+        return _listed(overlapping)
+    return f"all {others} others" if len(overlapping) == others else f"{len(overlapping)} of the {others} others"
 
 
 def _listed(names: Sequence[str]) -> str:

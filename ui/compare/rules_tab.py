@@ -109,7 +109,7 @@ def lines(rules: Rules, view: Comparison, table: Table) -> tuple[list[Line], str
 
 
 @dataclass(frozen=True)
-class Apart:
+class LineComparison:
     """The best line at one ε, and the lines that are worse by more than chance.
 
     Means are over the same `releases` simulated releases for all lines.
@@ -119,53 +119,53 @@ class Apart:
     best: str
     mean: float
     releases: int
-    behind: dict[str, float]  # for each worse line, the best mean minus its mean
+    deficits: dict[str, float]  # for each worse line, the best mean minus its mean
 
 
-def apart(done: SweepResult, measure: str, n_test: float) -> list[Apart]:
+def compare_lines(result: SweepResult, measure: str, n_test: float) -> list[LineComparison]:
     """Return, for each ε, the lines that are worse than the best by more than chance.
 
     Lines are compared over the releases that all lines have. An ε without such releases is left out. A difference is
-    more than chance if it exceeds each of three numbers: one percentage point, the margin of the held-out rows, and two
-    standard errors of the difference between releases with the same seeds. `n_test` is the number of rows on which an
-    accuracy would be as precise as the measure (`baselines.rows`).
+    more than chance if it exceeds three numbers: one percentage point, the margin of the held-out rows, and twice its
+    standard error. The standard error is computed from pairs of releases with the same seeds. `n_test`
+    is the number of rows on which an accuracy would be as precise as the measure (`baselines.rows`).
     """
-    pieces, compared = done.pieces[np.isfinite(done.pieces["epsilon"])], []
+    pieces, comparisons = result.pieces[np.isfinite(result.pieces["epsilon"])], []
     n_lines = pieces["forest"].nunique()
     if measure == "worst_group":
         n_test = float(pieces.groupby("fold")["n_worst"].first().sum())
-    for epsilon, here in pieces.groupby("epsilon"):
-        wide = here.pivot_table(index=["repeat", "fold"], columns="forest", values=measure).dropna()
+    for epsilon, rows in pieces.groupby("epsilon"):
+        wide = rows.pivot_table(index=["repeat", "fold"], columns="forest", values=measure).dropna()
         if wide.empty or len(wide.columns) < n_lines:
             continue
         means = wide.mean()
         best = str(means.idxmax())
         margin = float(held_out_margin([min(max(means[best], 0.0), 1.0)], [n_test])[0])
-        behind = {}
+        deficits = {}
         for name in means.drop(best).sort_values(ascending=False).index:
             differences = wide[best] - wide[name]
             error = 2 * float(differences.std(ddof=1)) / np.sqrt(len(differences)) if len(differences) > 1 else np.inf
             if differences.mean() > max(POINT, margin, error):
-                behind[str(name)] = float(differences.mean())
-        compared.append(Apart(float(str(epsilon)), best, float(means[best]), len(wide), behind))
-    return compared
+                deficits[str(name)] = float(differences.mean())
+        comparisons.append(LineComparison(float(str(epsilon)), best, float(means[best]), len(wide), deficits))
+    return comparisons
 
 
-def sentence(compared: Sequence[Apart], epsilon: float, scale: MeasureScale, noun: str) -> str:
+def sentence(comparisons: Sequence[LineComparison], epsilon: float, scale: MeasureScale, noun: str) -> str:
     """State which lines are worse than the best by more than chance at this ε, and up to which ε no line is."""
-    if not compared:
+    if not comparisons:
         return ""
-    here = min(compared, key=lambda at: abs(np.log(at.epsilon / epsilon)))
-    text = f"At ε = {here.epsilon:g} **{here.best}** comes first: {scale.text(here.mean)} over "
-    text += f"{plural(here.releases, 'simulated release')} of each {noun}."
-    first = next((i for i, at in enumerate(compared) if at.behind), len(compared))
-    if here.behind:
-        others = ", ".join(f"{name} ({scale.gap(by)})" for name, by in here.behind.items())
+    nearest = min(comparisons, key=lambda comparison: abs(np.log(comparison.epsilon / epsilon)))
+    text = f"At ε = {nearest.epsilon:g} **{nearest.best}** comes first: {scale.text(nearest.mean)} over "
+    text += f"{plural(nearest.releases, 'simulated release')} of each {noun}."
+    first_index = next((i for i, comparison in enumerate(comparisons) if comparison.deficits), len(comparisons))
+    if nearest.deficits:
+        others = ", ".join(f"{name} ({scale.gap(by)})" for name, by in nearest.deficits.items())
         text += f" Behind it by more than luck: {others}."
-    elif first < len(compared):
+    elif first_index < len(comparisons):
         text += f" No other {noun} is behind it by more than luck."
-    if first == len(compared):
+    if first_index == len(comparisons):
         text += f" At every ε here, no {noun} is behind the best by more than luck."
-    elif first:
-        text += f" Up to ε = {compared[first - 1].epsilon:g}, no {noun} is behind the best by more than luck."
+    elif first_index:
+        text += f" Up to ε = {comparisons[first_index - 1].epsilon:g}, no {noun} is behind the best by more than luck."
     return text

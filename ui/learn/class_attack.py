@@ -1,4 +1,4 @@
-"""The scene of the attack on the class of thirty: after each published tree, what the attacker has rebuilt.
+"""The scene of the attack on the class of thirty: the secrets that are rebuilt after each published tree.
 
 This module does not use Streamlit.
 """
@@ -12,10 +12,10 @@ import numpy as np
 
 from dpforest.risk import classroom
 
-SEATS_OF: Final = 0  # number of the made-up class whose secrets the scene shows
+SCENE_CLASS: Final = 0  # seed of the made-up class that the scene shows
 # Seed of the noise of the scene, chosen among 200 seeds: its results at all ε are closest to the means of 200 classes.
 NOISE_SEED: Final = 160
-_SECONDS: Final = 14  # of the whole attack, if it has many trees
+_SECONDS: Final = 14  # duration of the whole attack, if it has many trees
 
 
 @lru_cache(maxsize=32)
@@ -25,11 +25,11 @@ def attack(trees: int, epsilon: float | None) -> list[list[float]]:
     >>> [marks.count(1.0) for marks in attack(3, None)]
     [12, 16, 26]
     """
-    failed = classroom.secrets(SEATS_OF)
-    table, counts = classroom.members(trees), classroom.published(failed, trees, epsilon, NOISE_SEED)
+    failed = classroom.secrets(SCENE_CLASS)
+    table, counts = classroom.members(trees), classroom.published_counts(failed, trees, epsilon, NOISE_SEED)
     per_tree = len(table) // trees
     return [
-        classroom.marks_of(classroom.rebuilt(table[:end], counts[:end]), failed).tolist()
+        classroom.marks_of(classroom.reconstruct(table[:end], counts[:end]), failed).tolist()
         for end in range(per_tree, len(table) + 1, per_tree)
     ]
 
@@ -47,16 +47,16 @@ def class_scene(trees: int, epsilon: float | None, *, is_solved: bool) -> tuple[
         False shows the counts of the first tree only, without the attack.
     """
     n = trees if is_solved else 1
-    failed = classroom.secrets(SEATS_OF)
-    table, counts = classroom.members(n), classroom.published(failed, n, epsilon, NOISE_SEED)
+    failed = classroom.secrets(SCENE_CLASS)
+    table, counts = classroom.members(n), classroom.published_counts(failed, n, epsilon, NOISE_SEED)
     marks = attack(n, epsilon) if is_solved else []
     per_tree = len(table) // n
-    drawn = []
+    tree_data = []
     for tree in range(n):
         leaves = range(tree * per_tree, (tree + 1) * per_tree)
-        used = [leaf for leaf in leaves if table[leaf].any()]
-        equations = [_equation(table[leaf], counts[leaf]) for leaf in used]
-        drawn.append({"leaves": equations, "marks": marks[tree] if is_solved else []})
+        filled_leaves = [leaf for leaf in leaves if table[leaf].any()]
+        equations = [_equation(table[leaf], counts[leaf]) for leaf in filled_leaves]
+        tree_data.append({"leaves": equations, "marks": marks[tree] if is_solved else []})
     words = f"{n} tree{'s' * (n != 1)}"
     n_equations = f"{int(table.any(axis=1).sum())} equations"
     noise = "exact counts" if epsilon is None else f"noise, ε = {epsilon:g}"
@@ -65,7 +65,7 @@ def class_scene(trees: int, epsilon: float | None, *, is_solved: bool) -> tuple[
         "seconds": _SECONDS,
         "columns": classroom.SEAT_COLUMNS,
         "students": classroom.N_STUDENTS,
-        "trees": drawn,
+        "trees": tree_data,
         "solving": ["solves all", "equations so far"] if is_solved else [""],
         "end": [words, n_equations, "30 unknowns", noise, "", "A coin: 15 right"],
         "before": "The school publishes its first tree",
@@ -81,5 +81,5 @@ def _equation(members: np.ndarray, counts: np.ndarray) -> dict[str, Any]:
     """Return one leaf as an equation: its students, and the published counts of passed and failed students."""
     students = np.flatnonzero(members).tolist()
     passed, failed = (f"{count}".replace("-", "−") for count in counts.tolist())
-    who = f"{len(students)} student{'s' * (len(students) != 1)}:"
-    return {"students": students, "words": [who, f"{failed} failed", f"{passed} passed"]}
+    students_text = f"{len(students)} student{'s' * (len(students) != 1)}:"
+    return {"students": students, "words": [students_text, f"{failed} failed", f"{passed} passed"]}

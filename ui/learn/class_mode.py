@@ -30,10 +30,10 @@ ROOMS: Final = Rooms()
 LISTENER: Final = VotingListener(ROOMS)
 
 
-def led() -> tuple[str, str] | None:
+def led_room() -> tuple[str, str] | None:
     """Return the letters of the room that this browser leads, and the token of the browser; None if it leads no room.
 
-    Only the token decides, and it is in a cookie. Nothing in the address of the page gives a right to lead.
+    The decision depends only on this token, which is in a cookie. The address of the page gives no right to lead.
     """
     browser = this_browser()
     code = ROOMS.led_by(browser) if browser is not None else None
@@ -47,21 +47,21 @@ def resume() -> None:
     this link. Call this function before `progress.take_the_link`.
     """
     is_new = state.PAGE_DRAWN.value != progress.TITLE
-    room = led() if is_new else None
-    if room is None or (seen := ROOMS.seen(room[0])) is None:
+    room = led_room() if is_new else None
+    if room is None or (room_state := ROOMS.state_of(room[0])) is None:
         return
-    if not seen.shown:
-        progress.revealed().discard(STEPS[seen.step].key)
-    step, shown = str(seen.step), "1" if seen.shown else "0"
-    if (st.query_params.get(progress.STEP, "0"), st.query_params.get(progress.SHOWN, "0")) != (step, shown):
+    if not room_state.is_shown:
+        progress.revealed().discard(STEPS[room_state.step].key)
+    step, shown_text = str(room_state.step), "1" if room_state.is_shown else "0"
+    if (st.query_params.get(progress.STEP, "0"), st.query_params.get(progress.SHOWN, "0")) != (step, shown_text):
         st.query_params.pop(progress.AT, None)
-        st.query_params.update({progress.STEP: step, progress.SHOWN: shown})
+        st.query_params.update({progress.STEP: step, progress.SHOWN: shown_text})
         st.rerun()  # run again, because controls read the address at the start of a run
 
 
 def offer(step: Step) -> None:
     """Offer two ways to count the votes of a class, raised hands and phones, unless phones vote already."""
-    if led() is not None:
+    if led_room() is not None:
         return
     show_of_hands.count(step)
     with st.popover("Let phones vote"):
@@ -87,17 +87,17 @@ def _join_field() -> None:
     )
     if not (code := letters.strip().upper()):
         return
-    if (port := LISTENER.port) is None or ROOMS.seen(code) is None:
+    if (port := LISTENER.port) is None or ROOMS.state_of(code) is None:
         sorry(f"There is no room {code}, or it is closed. Look at the letters on the wall.")
     else:
         st.link_button(f"Vote in room {plain(code)}", wall.address(wall.host_of_page(), port, code))
 
 
-def lead(step: Step, shown: bool) -> None:
+def lead(step: Step, is_shown: bool) -> None:
     """Move the room to this page's step. Draw the wall: how phones join, and how many joined and answered."""
-    if (room := led()) is None:
+    if (room := led_room()) is None:
         return
-    ROOMS.go(*room, STEPS.index(step), shown=shown)
+    ROOMS.go(*room, STEPS.index(step), is_shown=is_shown)
     try:
         LISTENER.start()  # it runs already, unless something has stopped it
     except OSError as why:
@@ -105,9 +105,9 @@ def lead(step: Step, shown: bool) -> None:
     wall.show(ROOMS, *room, LISTENER.port, close=_close)
 
 
-def counted(step: Step) -> None:
+def draw_votes(step: Step) -> None:
     """Draw bars of the phones' answers once there are at least `LEAST_DRAWN` answers."""
-    if (room := led()) is None:
+    if (room := led_room()) is None:
         return
     votes = ROOMS.counted(*room, STEPS.index(step), n_answers=len(step.answers))
     if not votes:
@@ -144,7 +144,7 @@ def _open() -> None:
 
 
 def _close() -> None:
-    if (room := led()) is not None:
+    if (room := led_room()) is not None:
         ROOMS.close(*room)
 
 

@@ -19,35 +19,35 @@ from dpforest.risk.guarantee import MEMBERSHIP, VALUE
 from dpforest.risk.rounding import percent_down, percent_up
 from ui.learn import lesson_facts
 
-Drawn = tuple[go.Figure, str, str]  # the chart, its description, and a sentence below it
+DrawnChart = tuple[go.Figure, str, str]  # chart, description, and a sentence below the chart
 _DEGREES: Final = {"Masters": "master’s", "Bachelors": "bachelor’s", "HS-grad": "high school"}
-_TRUE_CLASS: Final = 0  # number of the made-up school class whose seats the chart shows
+_TRUE_CLASS: Final = 0  # seed of the made-up school class that the chart shows
 
 
-def draw(key: str, at: str, shown: bool, again: int = 0) -> Drawn:
-    """Return the chart of a step for a value of the step's control. The chart contains the answer only if `shown`.
+def draw(key: str, setting: str, is_shown: bool, n_redraws: int = 0) -> DrawnChart:
+    """Return the chart of a step for a value of the step's control. The answer is in it only if `is_shown`.
 
     Parameters
     ----------
     key : str
         Key of the step.
-    at : str
+    setting : str
         Value of the control.
-    shown : bool
+    is_shown : bool
         Whether the answer is shown.
-    again : int
+    n_redraws : int
         Number of presses of "Draw again".
     """
-    return _proof(at, shown, again) if key == "proof" else _CHARTS[key](at, shown)
+    return _proof(setting, is_shown, n_redraws) if key == "proof" else _CHARTS[key](setting, is_shown)
 
 
-def who_pays() -> Drawn:
+def who_pays() -> DrawnChart:
     """Return the chart for the end of the lesson: wrong predictions about customers of the bank, by their degree."""
-    measured = lesson_facts.measured()
+    measured = lesson_facts.measurements()
     epsilons, degrees = measured["choose"]["epsilon"], measured["degrees"]
     groups = {_DEGREES[name]: degree["wrong"] for name, degree in degrees.items()}
-    at = epsilons.index(0.1)
-    more = {name: f"{1000 * (wrong[at] - wrong[-1]):.0f}" for name, wrong in groups.items()}
+    setting = epsilons.index(0.1)
+    more = {name: f"{1000 * (wrong[setting] - wrong[-1]):.0f}" for name, wrong in groups.items()}
     master, _, school = more.values()
     below = (
         f"The bank’s average hides who pays. At ε = 0.1, {master} more of 1,000 customers with a master’s degree are "
@@ -61,46 +61,48 @@ def who_pays() -> Drawn:
     )
 
 
-def _class(at: str, shown: bool) -> Drawn:
-    if not shown:
+def _class(setting: str, is_shown: bool) -> DrawnChart:
+    if not is_shown:
         return lesson.class_tiles(None), "Seats of thirty students, 5 rows of 6. Nothing is published yet.", ""
-    marks = classroom.marks(int(at), None, _TRUE_CLASS)
+    marks = classroom.marks(int(setting), None, _TRUE_CLASS)
     right, wrong, coin = (int((marks == value).sum()) for value in (1, 0, 0.5))
     words = f"{right} rebuilt correctly, {wrong} wrongly" + (f", {coin} by a coin" if coin else "")
-    measured = lesson_facts.measured()["class"]
-    mean = measured["exact"][measured["trees"].index(int(at))]["right"]
-    trees = f"{at} tree{'s' * (at != '1')}"
+    measured = lesson_facts.measurements()["class"]
+    mean = measured["exact"][measured["trees"].index(int(setting))]["right"]
+    trees = f"{setting} tree{'s' * (setting != '1')}"
     below = f"Here, {trees}: {words}. Mean of {classroom.CLASSES} classes: {mean:.1f} of 30."
     return lesson.class_tiles(marks.tolist()), f"Seats of thirty students. {trees}: {words}.", below
 
 
-def _leaf(at: str, shown: bool) -> Drawn:
-    lies = lesson_facts.lies()
-    if not shown:
+def _leaf(setting: str, is_shown: bool) -> DrawnChart:
+    lies = lesson_facts.lie_probabilities()
+    if not is_shown:
         alt = "How often a leaf says the wrong label. Drawn is an empty leaf, at 50 %; the rest is hidden."
         return lesson.leaf_lies(lies, None), alt, ""
-    n = int(at)
+    n = int(setting)
     words = ", ".join(f"{i}: {lesson.small_percent(lie)}" for i, lie in enumerate(lies))
-    below = f"{at} student{'s' * (n != 1)}, ε = 1: wrong in {lesson.small_percent(lies[n])} of releases."
+    below = f"{setting} student{'s' * (n != 1)}, ε = 1: wrong in {lesson.small_percent(lies[n])} of releases."
     return lesson.leaf_lies(lies, n), f"How often a leaf says the wrong label, by its students. {words}.", below
 
 
-def _promise(at: str, shown: bool) -> Drawn:
-    beliefs = lesson_facts.beliefs(float(at))
+def _promise(setting: str, is_shown: bool) -> DrawnChart:
+    beliefs = lesson_facts.beliefs(float(setting))
     between = f"{percent_down(beliefs.least)} to {percent_up(beliefs.most)}"
-    fig = lesson.two_worlds(beliefs.least, beliefs.most, beliefs.failed, beliefs.passed, between, shown=shown)
-    if not shown:
+    fig = lesson.two_worlds(beliefs.least, beliefs.most, beliefs.failed, beliefs.passed, between, is_shown=is_shown)
+    if not is_shown:
         return fig, "How sure one is that Ann is in the table. Before the release 50 %; the rest is hidden.", ""
-    below = f"ε = {at}: {between}. After “failed” {percent(beliefs.failed)}, after “passed” {percent(beliefs.passed)}."
+    below = (
+        f"ε = {setting}: {between}. After “failed” {percent(beliefs.failed)}, after “passed” {percent(beliefs.passed)}."
+    )
     return fig, f"How sure one is that Ann is in the table, who was 50 % sure. {below}", below
 
 
-def _votes(at: str, shown: bool) -> Drawn:
-    by_n = lesson_facts.measured()["votes"]
-    trees, n = by_n["trees"], int(at)
-    fig = lesson_measured.votes(trees, by_n["accuracy"], by_n["lies"], n if shown else None)
+def _votes(setting: str, is_shown: bool) -> DrawnChart:
+    by_n = lesson_facts.measurements()["votes"]
+    trees, n = by_n["trees"], int(setting)
+    fig = lesson_measured.votes(trees, by_n["accuracy"], by_n["lies"], n if is_shown else None)
     lies = "Rows that get a lie: " + _listed(trees, by_n["lies"], "trees")
-    if not shown:
+    if not is_shown:
         return fig, f"{lies} Accuracy of the vote with 1 tree: {percent(by_n['accuracy'][0])}; the rest is hidden.", ""
     i = trees.index(n)
     below = (
@@ -110,90 +112,90 @@ def _votes(at: str, shown: bool) -> Drawn:
     return fig, f"Accuracy of the vote: {_listed(trees, by_n['accuracy'], 'trees')} {lies}", below
 
 
-def _budget(at: str, shown: bool) -> Drawn:
-    index = ("all rows in every tree", "each row in one tree").index(at)
-    fig = lesson_measured.plans(index if shown else None)
+def _budget(setting: str, is_shown: bool) -> DrawnChart:
+    index = ("all rows in every tree", "each row in one tree").index(setting)
+    fig = lesson_measured.plans(index if is_shown else None)
     rising = "What Ann has paid after each of 100 trees. Plan A: 0.01 more with every tree, 1 in the end."
-    if not shown:
+    if not is_shown:
         return fig, f"{rising} Plan B is hidden.", ""
-    plan = lesson_facts.measured()["plans"][("shared", "independent")[index]]
+    plan = lesson_facts.measurements()["plans"][("shared", "independent")[index]]
     each = f"{plan['times']:,} × {plan['each']}"
     how = f"{each}, in sequence" if index == 0 else f"{plan['times']:,} leaves in parallel, {plan['each']} each"
     below = f"Plan {'AB'[index]}: {how}. The ledger says ε = {plan['spent']}."
     return fig, f"{rising} Plan B: nothing but in tree 37, which holds Ann and costs 1.", below
 
 
-def _depth(at: str, shown: bool) -> Drawn:
-    data = lesson_facts.measured()["depth"]
-    depth, accuracy = data["depth"], data["accuracy"][at]
-    fig = lesson_measured.depths(depth, accuracy, data["without_noise"], data["guessing"], shown=shown)
+def _depth(setting: str, is_shown: bool) -> DrawnChart:
+    data = lesson_facts.measurements()["depth"]
+    depth, accuracy = data["depth"], data["accuracy"][setting]
+    fig = lesson_measured.depths(depth, accuracy, data["without_noise"], data["guessing"], is_shown=is_shown)
     without_noise = (
         f"Without noise by depth: {_listed(depth, data['without_noise'])} Guessing: {percent(data['guessing'])}."
     )
-    if not shown:
+    if not is_shown:
         return fig, f"{without_noise} What comes with noise is hidden.", ""
     best = max(range(len(depth)), key=accuracy.__getitem__)
     empty = dict(zip(depth, data["empty"], strict=True))
     below = (
-        f"ε = {at}: depth {depth[best]} is best, {percent(accuracy[best])}. Empty leaves at depth 4: "
+        f"ε = {setting}: depth {depth[best]} is best, {percent(accuracy[best])}. Empty leaves at depth 4: "
         f"{percent(empty[4], 0)}, at 6: {percent(empty[6], 0)}."
     )
-    return fig, f"Accuracy at ε = {at} by depth: {_listed(depth, accuracy)} {without_noise}", below
+    return fig, f"Accuracy at ε = {setting} by depth: {_listed(depth, accuracy)} {without_noise}", below
 
 
-def _proof(at: str, shown: bool, again: int) -> Drawn:
+def _proof(setting: str, is_shown: bool, n_redraws: int) -> DrawnChart:
     chance_b = lesson_facts.chances(lesson_facts.PAPER)[1]
-    if not shown:
+    if not is_shown:
         alt = f"With table B, class 2 comes in {percent(chance_b)} of releases. With table A it is hidden."
         return lesson_attacks.promise_counted(chance_b, None), alt, ""
-    n = int(at.replace(",", ""))
-    counted = lesson_facts.count(n, again)
+    n = int(setting.replace(",", ""))
+    counted = lesson_facts.count(n, n_redraws)
     points = {}
     for rule, (a, b) in (("own", counted.certified), ("paper", counted.paper)):
         (x, x_limits), (y, y_limits) = _with_limits(b, n), _with_limits(a, n)
         points[rule] = ((x, y), x_limits, y_limits)
     fig = lesson_attacks.promise_counted(chance_b, points)
-    proves = f"a loss ≥ {lesson_facts.loss_down(counted.proved)}" if counted.proved > 0 else "nothing"
+    proves = f"a loss ≥ {lesson_facts.loss_down(counted.loss_bound)}" if counted.loss_bound > 0 else "nothing"
     below = f"Rule of 2017: {counted.paper[0]:,} with A, {counted.paper[1]:,} with B. That proves {proves} (99.9 %)."
     other = f"Permute-and-flip: {counted.certified[0]:,} with A, {counted.certified[1]:,} with B."
     limit = "The limit is 2.72 times the share with B."
-    return fig, f"How often class 2 came in {at} releases. {below} {other} {limit}", below
+    return fig, f"How often class 2 came in {setting} releases. {below} {other} {limit}", below
 
 
 def _with_limits(hits: int, trials: int) -> tuple[float, tuple[float, float]]:
     """Return the share of hits and its 99.9 % confidence interval."""
-    side = (1 - CONFIDENCE) / 2
-    return hits / trials, (float(lower_limit(hits, trials, side)), float(upper_limit(hits, trials, side)))
+    alpha = (1 - CONFIDENCE) / 2
+    return hits / trials, (float(lower_limit(hits, trials, alpha)), float(upper_limit(hits, trials, alpha)))
 
 
-def _rebuild(at: str, shown: bool) -> Drawn:
-    measured = lesson_facts.measured()["class"]
+def _rebuild(setting: str, is_shown: bool) -> DrawnChart:
+    measured = lesson_facts.measurements()["class"]
     right = [*(cell["right"] for cell in measured["noisy"]), measured["exact"][measured["trees"].index(10)]["right"]]
     limit = [*(lesson_facts.most_rebuilt(e) for e in measured["epsilon"]), 30.0]
-    fig = lesson_attacks.rebuilt_by_epsilon(measured["epsilon"], right, limit, at, shown=shown)
-    if not shown:
+    fig = lesson_attacks.rebuilt_by_epsilon(measured["epsilon"], right, limit, setting, is_shown=is_shown)
+    if not is_shown:
         return fig, "Students rebuilt with exact counts: 30. A coin: 15. What comes with noise is hidden.", ""
     names = [*(f"{e:g}" for e in measured["epsilon"]), "exact"]
-    i = names.index(at)
-    words = "Exact counts" if at == "exact" else f"ε = {at}"
+    i = names.index(setting)
+    words = "Exact counts" if setting == "exact" else f"ε = {setting}"
     below = f"{words}: on average {right[i]:.1f} of 30 rebuilt, and by any attacker at most {limit[i]:.1f}."
     listed = ", ".join(f"{name}: {r:.1f} (limit {m:.1f})" for name, r, m in zip(names, right, limit, strict=True))
     return fig, f"Students rebuilt by ε. {listed}. A coin: 15.", below
 
 
-def _choose(at: str, shown: bool) -> Drawn:
-    measured = lesson_facts.measured()["choose"]
+def _choose(setting: str, is_shown: bool) -> DrawnChart:
+    measured = lesson_facts.measurements()["choose"]
     epsilons, tables = measured["epsilon"], {who: measured[who] for who in ("school", "hospital", "bank")}
     without_noise = ", ".join(f"{who} {1000 * t['without_noise']:.0f}" for who, t in tables.items())
-    if not shown:
+    if not is_shown:
         fig = lesson_measured.wrong_of_thousand(epsilons, tables, None)
         return fig, f"Wrong predictions of 1,000 without noise: {without_noise}. What comes with noise is hidden.", ""
-    i = [f"{e:g}" for e in epsilons].index(at)
-    answer, member = (percent_up(lesson_facts.most_right(float(at), question)) for question in (VALUE, MEMBERSHIP))
+    i = [f"{e:g}" for e in epsilons].index(setting)
+    answer, member = (percent_up(lesson_facts.most_right(float(setting), question)) for question in (VALUE, MEMBERSHIP))
     attacker = f"attacker right, at most:<br>an answer {answer}<br>is in it {member}"
     fig = lesson_measured.wrong_of_thousand(epsilons, tables, i, attacker)
-    here = ", ".join(f"{who} {1000 * t['wrong'][i]:.0f}" for who, t in tables.items())
-    below = f"ε = {at}, wrong of 1,000: {here}."
+    wrong_text = ", ".join(f"{who} {1000 * t['wrong'][i]:.0f}" for who, t in tables.items())
+    below = f"ε = {setting}, wrong of 1,000: {wrong_text}."
     alt = (
         f"Without noise: {without_noise}. An attacker is right about an answer in at most {answer}, who is in it in "
         f"{member}."
@@ -206,7 +208,7 @@ def _listed(sizes: list[int], shares: list[float], unit: str = "") -> str:
     return f"{listed} ({unit})." if unit else f"{listed}."
 
 
-_CHARTS: Final[dict[str, Callable[[str, bool], Drawn]]] = {
+_CHARTS: Final[dict[str, Callable[[str, bool], DrawnChart]]] = {
     "class": _class,
     "leaf": _leaf,
     "promise": _promise,

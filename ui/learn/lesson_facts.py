@@ -25,21 +25,21 @@ from dpforest.risk.tradeoff import DistinguishingGame
 
 PATH: Final = Path(__file__).parents[2] / "data" / "lesson.json"
 PAPER, CERTIFIED = "smooth-sensitivity", "permute-and-flip"
-MOST_IN_LEAF: Final = 10
+MOST_IN_LEAF: Final = 10  # rows of the largest leaf whose label the lesson explains
 
 
 @cache
-def measured() -> dict[str, Any]:
+def measurements() -> dict[str, Any]:
     """Return the measurements that `scripts/lesson_numbers.py` wrote."""
     return json.loads(PATH.read_text(encoding="utf-8"))
 
 
-def lies(epsilon: float = 1.0) -> np.ndarray:
+def lie_probabilities(epsilon: float = 1.0) -> np.ndarray:
     """Return the probability that permute-and-flip publishes a wrong label for leaves of 0 to 10 rows.
 
     There are two classes, and all rows of a leaf have the same class.
 
-    >>> lies().round(4).tolist()[:4]
+    >>> lie_probabilities().round(4).tolist()[:4]
     [0.5, 0.1839, 0.0677, 0.0249]
     """
     rows = np.arange(MOST_IN_LEAF + 1)
@@ -82,7 +82,7 @@ def most_right(epsilon: float, question: str = VALUE) -> float:
 
 
 def guessed_right(epsilon: float) -> float:
-    """Return how often an attacker is right about Ann's row who guesses from the label of her leaf.
+    """Return the share of right guesses of an attacker who sees the label of Ann's leaf, and guesses about her row.
 
     A coin puts the row into the table or leaves it out. The attacker guesses "in the table" after the label "failed".
 
@@ -111,36 +111,36 @@ def broken_pair() -> LeafPair:
 
 
 @dataclass(frozen=True)
-class Counted:
+class ReleaseCounts:
     """Number of simulated releases that published "class 2", for two tables by two rules.
 
     Parameters
     ----------
     paper, certified : (int, int)
         Counts for tables A and B: by the rule of 2017, and by permute-and-flip.
-    proved : float
+    loss_bound : float
         Lower bound on the privacy loss of the rule of 2017, with 99.9 % confidence.
     """
 
     paper: tuple[int, int]
     certified: tuple[int, int]
-    proved: float
+    loss_bound: float
 
 
-def count(releases: int, seed: int) -> Counted:
+def count(releases: int, seed: int) -> ReleaseCounts:
     """Simulate `releases` releases of each table by each rule, and count those that publish "class 2"."""
     pair = broken_pair()
     tables = (pair.change.before[0], pair.change.after[0])
-    drawn = {
+    counts = {
         rule: tuple(
             int((simulate_labels(np.tile(table, (releases, 1)), rule, 1.0, 4 * seed + 2 * i + j) == 1).sum())
             for j, table in enumerate(tables)
         )
         for i, rule in enumerate((PAPER, CERTIFIED))
     }
-    a, b = drawn[PAPER]
-    proved = float(lower_bound(a, b, releases, alpha=1 - CONFIDENCE))
-    return Counted((a, b), (drawn[CERTIFIED][0], drawn[CERTIFIED][1]), max(proved, 0.0))
+    a, b = counts[PAPER]
+    loss_bound = float(lower_bound(a, b, releases, alpha=1 - CONFIDENCE))
+    return ReleaseCounts((a, b), (counts[CERTIFIED][0], counts[CERTIFIED][1]), max(loss_bound, 0.0))
 
 
 def first_releases(releases: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -150,8 +150,8 @@ def first_releases(releases: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """
     change = broken_pair().change
     a, b = (
-        simulate_labels(np.tile(table[0], (releases, 1)), PAPER, 1.0, 4 * seed + place)[:100] == 1
-        for place, table in enumerate((change.before, change.after))
+        simulate_labels(np.tile(table[0], (releases, 1)), PAPER, 1.0, 4 * seed + index)[:100] == 1
+        for index, table in enumerate((change.before, change.after))
     )
     return a, b
 

@@ -42,14 +42,14 @@ def _draw_step(step: Step) -> None:
     """Draw a step: its story, its picture, and its question or the answer."""
     for sentence in progress.notes(step):
         sorry(sentence)
-    shown = step.key in progress.revealed()
-    _tell(step, shown)
-    class_mode.lead(step, shown)
+    is_shown = step.key in progress.revealed()
+    _tell(step, is_shown)
+    class_mode.lead(step, is_shown)
     left, right = st.columns([11, 9], gap="medium")
     with left:
-        picture.draw(step, shown)
+        picture.draw(step, is_shown)
     with right, st.container(key="lesson_question"):
-        if shown:
+        if is_shown:
             _draw_answer(step)
         else:
             _draw_question(step)
@@ -97,11 +97,11 @@ def _row() -> DeltaGenerator:
     return st.container(horizontal=True, vertical_alignment="center", gap="small", width="content")
 
 
-def _tell(step: Step, shown: bool) -> None:
+def _tell(step: Step, is_shown: bool) -> None:
     """Draw the line of the story and the text of a step. In presentation mode, the answer replaces the text."""
     with st.container(key="lesson_text"):
         st.markdown(_unbroken(f":gray[**{story.TITLE}.** {story.LINES[step.key]}]"))
-        if not (shown and state.PRESENT.value):
+        if not (is_shown and state.PRESENT.value):
             st.markdown(_unbroken(step.text))
 
 
@@ -127,7 +127,7 @@ def _draw_answer(step: Step) -> None:
         st.markdown(_unbroken(f":gray[✗ {chosen} (your prediction).] {step.lettered[chosen].feedback}"))
         st.markdown(_unbroken(f"**✓ {right}**"))
     show_of_hands.show(step)
-    class_mode.counted(step)
+    class_mode.draw_votes(step)
     st.markdown(_unbroken(step.reveal))
     st.markdown(_unbroken(f"**{step.take_away}**"))
     if not state.PRESENT.value:

@@ -38,9 +38,9 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
     numbers = [(c.setting, c.published, c.ours, c.certified, c.sd, c.verdict) for c in cells if c.published is not None]
     unit = cells[0].unit
     alt = " ".join(f"{name}: printed {was:.1f} {unit}, ours {is_:.1f} {unit}." for name, was, is_, *_ in numbers)
-    names, printed, ours, certified, spread, judged = zip(*numbers, strict=True)
-    drawn = published_and_ours(names, printed, ours, certified, spread, judged, unit)
-    chart(drawn, alt, title="Printed and measured", public=True)
+    names, printed, ours, certified, spread, verdict_names = zip(*numbers, strict=True)
+    figure = published_and_ours(names, printed, ours, certified, spread, verdict_names, unit)
+    chart(figure, alt, title="Printed and measured", public=True)
     st.markdown(summary)
     if tests := paired_tests(cells):
         _list_tests(tests)
@@ -79,15 +79,20 @@ def curve(item: str, cells: Sequence[Record]) -> None:
     """Draw the lines of a figure in a chart, and the points of these lines in a table."""
     titled(f"Measured: {item}")
     axis, lines = cells[0].axis, [c.line for c in cells]
-    at = [float(c.at) for c in cells if c.at is not None]
+    positions = [float(c.at) for c in cells if c.at is not None]
     ours = [c.ours for c in cells]
-    what = cells[0].what
-    title = f"Accuracy over {axis}" if what == RIGHT else f"{what[0].upper()}{what[1:]}, over {axis}"
+    quantity = cells[0].what
+    title = f"Accuracy over {axis}" if quantity == RIGHT else f"{quantity[0].upper()}{quantity[1:]}, over {axis}"
     alt = f"{title}. " + " ".join(_ends(name, axis, cells) for name in dict.fromkeys(lines))
-    chart(measured_curves(lines, at, ours, [c.certified for c in cells], axis, what), alt, title=title, public=True)
+    chart(
+        measured_curves(lines, positions, ours, [c.certified for c in cells], axis, quantity),
+        alt,
+        title=title,
+        public=True,
+    )
     source = _SOURCES[cells[0].reason]
     st.markdown(f"{_LINES if any(c.certified is not None for c in cells) else 'As published only.'} {source}")
-    _table(source, {"line": lines, axis: at, **_ours(cells)})
+    _table(source, {"line": lines, axis: positions, **_ours(cells)})
 
 
 def left_out(reasons: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""What a phone learns about its room, as JSON. The right answer is in it only once the leader has shown it."""
+"""The state of a room as JSON, for a phone. It has the right answer only after the leader has shown this answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_COOKIE: Final = (
     "This browser did not keep the cookie that the server needs to count one vote for each phone. Allow cookies for "
     "this address, then reload the page."
 )
-MOST_CHANGES: Final = 1_000_000  # largest number of an answer
+MOST_CHANGES: Final = 1_000_000  # largest number that a browser may give to one of its answers
 _MARKED: Final = re.compile(r":\w+\[(.+?)\]|\*{1,2}(.+?)\*{1,2}")
 
 
@@ -28,11 +28,11 @@ def state_of(rooms: Rooms, code: str, browser: str | None, address: str) -> dict
         `feedback`, `take_away` and `bars` come only with the right answer.
     """
     why_not = _join(rooms, code, browser, address)
-    if (seen := rooms.seen(code)) is None:
+    if (room_state := rooms.state_of(code)) is None:
         return None
-    step, vote = STEPS[seen.step], rooms.vote_of(code, browser, seen.step)
+    step, vote = STEPS[room_state.step], rooms.vote_of(code, browser, room_state.step)
     state = {
-        "step": seen.step,
+        "step": room_state.step,
         "last": len(STEPS) - 1,
         "title": step.title,
         "text": plain_text(step.text),
@@ -40,10 +40,10 @@ def state_of(rooms: Rooms, code: str, browser: str | None, address: str) -> dict
         "answers": [plain_text(name) for name in step.lettered],
         "mine": None if vote is None else vote.answer,
         "number": 0 if vote is None else vote.number,
-        "shown": seen.shown,
+        "shown": room_state.is_shown,
         "why_not": why_not,
     }
-    if seen.shown:
+    if room_state.is_shown:
         state["right"] = next(i for i, answer in enumerate(step.answers) if answer.right)
         state["feedback"] = "" if vote is None else plain_text(step.answers[vote.answer].feedback)
         state["take_away"] = plain_text(step.take_away)
@@ -52,7 +52,7 @@ def state_of(rooms: Rooms, code: str, browser: str | None, address: str) -> dict
 
 
 def take_vote(rooms: Rooms, code: str, browser: str, body: bytes) -> bool:
-    """Count the vote in the body of a request. Return whether the body is a vote, counted or not."""
+    """Count the vote in the body of a request. Return False if the body is no vote."""
     try:
         vote = json.loads(body)
     except (ValueError, RecursionError):
@@ -79,6 +79,7 @@ def plain_text(markdown: str) -> str:
 
 
 def _join(rooms: Rooms, code: str, browser: str | None, address: str) -> str:
+    """Let a browser join a room. Return the reason why it may not vote, or an empty text."""
     if browser is None:
         return NO_COOKIE
     try:

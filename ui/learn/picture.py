@@ -19,11 +19,11 @@ SCENE, CHART = "Scene", "Chart"
 PICTURES: Final = [SCENE, CHART]
 
 
-def draw(step: Step, shown: bool) -> None:
-    """Draw the scene or the chart of a step, and the controls. Both contain the answer only if `shown`."""
+def draw(step: Step, is_shown: bool) -> None:
+    """Draw the scene or the chart of a step, and the controls. Both contain the answer only if `is_shown` is True."""
     place = st.container()
-    at, kind = _controls(step, shown)
-    fig, alt, below = lesson_charts.draw(step.key, at, shown, state.LESSON_AGAIN.value)
+    setting, kind = _controls(step, is_shown)
+    fig, alt, below = lesson_charts.draw(step.key, setting, is_shown, state.LESSON_AGAIN.value)
     with place:
         if kind == CHART:
             if state.PRESENT.value:
@@ -31,12 +31,12 @@ def draw(step: Step, shown: bool) -> None:
             public = "Do not share" not in step.badges
             chart(fig, alt, title=step.title, public=public, key=f"lesson_{step.key}")
         else:
-            stage.play(scene(step.key, at, shown, state.LESSON_AGAIN.value), state.STAGE(step.key))
+            stage.play(scene(step.key, setting, is_shown, state.LESSON_AGAIN.value), state.STAGE(step.key))
     if below:
         st.markdown(unbroken(below))
 
 
-def _controls(step: Step, shown: bool) -> tuple[str, str]:
+def _controls(step: Step, is_shown: bool) -> tuple[str, str]:
     """Draw the control of the step, and a switch between scene and chart. Return both values.
 
     The user can move the control even after the answer is shown. A value that is not among the options becomes the
@@ -47,14 +47,14 @@ def _controls(step: Step, shown: bool) -> tuple[str, str]:
     known(state.PICTURE, PICTURES)
     value = control.start
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        settings: Any = {"key": progress.AT, "bind": LINKED, "disabled": not shown}
-        if state.PRESENT.value and not shown:
+        settings: Any = {"key": progress.AT, "bind": LINKED, "disabled": not is_shown}
+        if state.PRESENT.value and not is_shown:
             pass
         elif control.few:
             value = st.segmented_control(control.label, options, default=control.start, required=True, **settings)
         else:
             value = st.select_slider(control.label, options, control.start, **settings)
-        if step.key == "proof" and shown:
+        if step.key == "proof" and is_shown:
             st.button("Draw again", on_click=_draw_again)
         kind = st.segmented_control(
             "Picture",

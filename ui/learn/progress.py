@@ -1,7 +1,7 @@
 """The state of the lesson. The link holds the step, the control, and whether the answer is shown.
 
-Predictions are what users answer before the right answer is shown. They are not in the link, and the session forgets
-them when the tab is closed.
+Predictions are the answers of users before the right answer is shown. They are not in the link, and they are lost
+when the tab is closed.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ def take_the_link() -> None:
     """Apply the link when the user opens the page. Call this function before any control is drawn."""
     if state.PAGE_DRAWN.value == TITLE:
         return
-    sentences, asked = [], st.query_params.get(STEP, NUMBERS[0])
-    step = STEPS[int(asked) if asked in NUMBERS else 0]
-    if asked == END:
+    sentences, linked_step = [], st.query_params.get(STEP, NUMBERS[0])
+    step = STEPS[int(linked_step) if linked_step in NUMBERS else 0]
+    if linked_step == END:
         _memory()["said"] = ("", [])
         return
-    if asked not in NUMBERS:
-        sentences.append(f"The link asks for step {asked}. There are steps 0 to {NUMBERS[-1]}; this is step 0.")
-    elif (at := st.query_params.get(AT, step.control.start)) not in step.control.options:
+    if linked_step not in NUMBERS:
+        sentences.append(f"The link asks for step {linked_step}. There are steps 0 to {NUMBERS[-1]}; this is step 0.")
+    elif (setting := st.query_params.get(AT, step.control.start)) not in step.control.options:
         sentences.append(
-            f"The link asks for “{at}”, which this control does not have. It stands at {step.control.start}."
+            f"The link asks for “{setting}”, which this control does not have. It stands at {step.control.start}."
         )
-    if st.query_params.get(SHOWN) == "1" and asked in NUMBERS:
+    if st.query_params.get(SHOWN) == "1" and linked_step in NUMBERS:
         revealed().add(step.key)
     _memory()["said"] = (step.key, sentences)
 
@@ -83,7 +83,7 @@ def reveal(step: Step, answer: str | None) -> None:
 
 
 def into_link(step: Step) -> None:
-    """Write into the link whether the answer is shown. Everything else in the link is written by controls."""
+    """Write into the link whether the answer is shown. Controls write all other parts of the link."""
     if step.key in revealed():
         if st.query_params.get(SHOWN) != "1":
             st.query_params[SHOWN] = "1"

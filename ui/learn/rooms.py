@@ -37,11 +37,11 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Seen:
+class RoomState:
     """Public state of a room: its step, whether the answer is shown, and how many phones answered and joined."""
 
     step: int
-    shown: bool
+    is_shown: bool
     n_answers: int
     n_phones: int
 
@@ -57,14 +57,15 @@ class Vote(NamedTuple):
 class _Room:
     leader: str
     address: str
-    used: float  # time when the leader's page was last open
+    last_seen: float  # time when the leader's page was last open
     step: int = 0
-    shown: bool = False
+    is_shown: bool = False
     phones: set[str] = field(default_factory=set)
     votes: dict[int, dict[str, Vote]] = field(default_factory=dict)  # for each step, the vote of each phone
     joins: RateLimit = field(default_factory=lambda: RateLimit(AT_ONCE, NEXT_AFTER))
 
     def counted(self, step: int, n_answers: int) -> list[int]:
+        """Return the number of votes for each answer of a step."""
         counts = Counter(vote.answer for vote in self.votes.get(step, {}).values())
         return [counts[i] for i in range(n_answers)]
 
@@ -87,8 +88,8 @@ class Rooms:
     (True, True)
     >>> rooms.vote(code, "two", 0, 2, n_answers=3)  # replaces the earlier answer
     True
-    >>> rooms.seen(code), rooms.counted(code, "teacher", 0, n_answers=3)
-    (Seen(step=0, shown=False, n_answers=2, n_phones=2), [0, 1, 1])
+    >>> rooms.state_of(code), rooms.counted(code, "teacher", 0, n_answers=3)
+    (RoomState(step=0, is_shown=False, n_answers=2, n_phones=2), [0, 1, 1])
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -105,21 +106,21 @@ class Rooms:
         """
         with self._lock:
             self._delete_ended()
-            kept = {code: room for code, room in self._rooms.items() if room.leader != browser}
-            if len(kept) >= MOST_ROOMS:
+            other_rooms = {code: room for code, room in self._rooms.items() if room.leader != browser}
+            if len(other_rooms) >= MOST_ROOMS:
                 raise Refused(
                     f"This server already has {MOST_ROOMS} rooms open, which is its limit. A room ends when its leader "
                     f"closes it, or {ENDS_AFTER // 60} minutes after the leader's page was last open. Try again then."
                 )
-            if sum(room.address == address for room in kept.values()) >= MOST_ROOMS_OF_ADDRESS:
+            if sum(room.address == address for room in other_rooms.values()) >= MOST_ROOMS_OF_ADDRESS:
                 raise Refused(
                     f"{MOST_ROOMS_OF_ADDRESS} rooms are open from your network address, which is the limit. "
                     "Try again when one of them has ended."
                 )
-            self._rooms = kept
-            while (code := "".join(secrets.choice(LETTERS) for _ in range(N_LETTERS))) in kept:
+            self._rooms = other_rooms
+            while (code := "".join(secrets.choice(LETTERS) for _ in range(N_LETTERS))) in other_rooms:
                 pass
-            kept[code] = _Room(browser, address, self._now())
+            other_rooms[code] = _Room(browser, address, self._now())
             return code
 
     def n_open(self) -> int:
@@ -137,27 +138,27 @@ class Rooms:
     def close(self, code: str, browser: str) -> None:
         """End a room if this browser leads the room."""
         with self._lock:
-            if self._led(code, browser):
+            if self._find_led(code, browser):
                 del self._rooms[code]
 
     def stay(self, code: str, browser: str) -> None:
         """Record that the leader's page is open, so that the room does not end."""
         with self._lock:
-            if (room := self._led(code, browser)) is not None:
-                room.used = self._now()
+            if (room := self._find_led(code, browser)) is not None:
+                room.last_seen = self._now()
 
-    def go(self, code: str, browser: str, step: int, *, shown: bool) -> None:
+    def go(self, code: str, browser: str, step: int, *, is_shown: bool) -> None:
         """Move the room to the leader's step. Do nothing if this browser does not lead the room."""
         with self._lock:
-            if (room := self._led(code, browser)) is not None:
-                room.step, room.shown, room.used = step, shown, self._now()
+            if (room := self._find_led(code, browser)) is not None:
+                room.step, room.is_shown, room.last_seen = step, is_shown, self._now()
 
-    def seen(self, code: str) -> Seen | None:
+    def state_of(self, code: str) -> RoomState | None:
         """Return the public state of a room; None if the room does not exist or has ended."""
         with self._lock:
-            if (room := self._of(code)) is None:
+            if (room := self._find(code)) is None:
                 return None
-            return Seen(room.step, room.shown, len(room.votes.get(room.step, ())), len(room.phones))
+            return RoomState(room.step, room.is_shown, len(room.votes.get(room.step, ())), len(room.phones))
 
     def join(self, code: str, browser: str, address: str = "") -> None:
         """Let a browser vote in a room. Do nothing if the browser has already joined, or if there is no such room.
@@ -168,7 +169,7 @@ class Rooms:
             If the room is full, or too many phones joined from this address in a short time.
         """
         with self._lock:
-            room = self._of(code)
+            room = self._find(code)
             if room is None or browser in room.phones:
                 return
             if len(room.phones) >= MOST_PHONES:
@@ -194,23 +195,23 @@ class Rooms:
             does not count. An answer with the same number is a repeated request. By default, the answer is the newest.
         """
         with self._lock:
-            room = self._of(code)
-            if room is None or browser not in room.phones or room.step != step or room.shown:
+            room = self._find(code)
+            if room is None or browser not in room.phones or room.step != step or room.is_shown:
                 return False
             if not 0 <= answer < n_answers:
                 return False
             votes = room.votes.setdefault(step, {})
             before = votes.get(browser, Vote(-1, 0))
-            newest = before.number + 1 if number is None else number
-            if newest <= before.number:
-                return before == Vote(answer, newest)
-            votes[browser] = Vote(answer, newest)
+            answer_number = before.number + 1 if number is None else number
+            if answer_number <= before.number:
+                return before == Vote(answer, answer_number)
+            votes[browser] = Vote(answer, answer_number)
             return True
 
     def vote_of(self, code: str, browser: str | None, step: int) -> Vote | None:
         """Return this browser's vote on a step; None if it has not voted."""
         with self._lock:
-            room = self._of(code)
+            room = self._find(code)
             return None if room is None or browser is None else room.votes.get(step, {}).get(browser)
 
     def counted(self, code: str, browser: str, step: int, *, n_answers: int) -> list[int]:
@@ -219,7 +220,7 @@ class Rooms:
         The list is empty if nobody answered, or if this browser does not lead the room.
         """
         with self._lock:
-            counts = room.counted(step, n_answers) if (room := self._led(code, browser)) else []
+            counts = room.counted(step, n_answers) if (room := self._find_led(code, browser)) else []
             return counts if any(counts) else []
 
     def bars(self, code: str, *, n_answers: int) -> list[int]:
@@ -228,19 +229,19 @@ class Rooms:
         The list is empty until the right answer is shown, and if fewer than `LEAST_DRAWN` browsers answered.
         """
         with self._lock:
-            room = self._of(code)
-            counts = room.counted(room.step, n_answers) if room is not None and room.shown else []
+            room = self._find(code)
+            counts = room.counted(room.step, n_answers) if room is not None and room.is_shown else []
             return counts if sum(counts) >= LEAST_DRAWN else []
 
-    def _led(self, code: str, browser: str | None) -> _Room | None:
-        room = self._of(code)
+    def _find_led(self, code: str, browser: str | None) -> _Room | None:
+        room = self._find(code)
         return room if room is not None and room.leader == browser else None
 
-    def _of(self, code: str) -> _Room | None:
+    def _find(self, code: str) -> _Room | None:
         self._delete_ended()
         return self._rooms.get(code)
 
     def _delete_ended(self) -> None:
         """Delete the rooms whose leader's page has been closed for `ENDS_AFTER` seconds, with all their answers."""
         oldest = self._now() - ENDS_AFTER
-        self._rooms = {code: room for code, room in self._rooms.items() if room.used > oldest}
+        self._rooms = {code: room for code, room in self._rooms.items() if room.last_seen > oldest}

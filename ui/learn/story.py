@@ -45,7 +45,7 @@ def sentences() -> list[str]:
     >>> sentences()[0]
     'ε bounds odds: 1 : 1 about a row becomes at most e^ε : 1. At ε = 1, 50 % sure becomes at most 73.2 % sure.'
     """
-    measured = lesson_facts.measured()["class"]
+    measured = lesson_facts.measurements()["class"]
     exact = measured["exact"][-1]["right"]
     noisy = measured["noisy"][measured["epsilon"].index(1.0)]["right"]
     most = percent_up(lesson_facts.most_right(1.0, MEMBERSHIP))

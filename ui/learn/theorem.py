@@ -1,4 +1,4 @@
-"""What all theorems of the page Theory share: panel, sliders, numbers as text, and whether a bound is informative."""
+"""Parts that all theorems of the page Theory use: panel, sliders, numbers as text, and status of a bound."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from ui.shared.wording import plain
 class BoundStatus:
     """Whether a bound is informative at this setting (better than guessing, for example), and the reason."""
 
-    something: bool
+    is_informative: bool
     why: str
 
     @property
     def line(self) -> str:
-        return f"**Says {'something' if self.something else 'nothing'} here:** {self.why}"
+        """Return the status as a line of Markdown."""
+        return f"**Says {'something' if self.is_informative else 'nothing'} here:** {self.why}"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Shown:
+class TheoremView:
     """Status, charts and note of a theorem at one setting of its controls.
 
     Attributes
@@ -75,8 +76,10 @@ class Theorem:
     standing : str
         Kind of result: exact, true but weak, or with a gap in the proof.
     assumptions : sequence of str
+        Assumptions of the theorem, one sentence each.
     source : str
-    show : function without parameters that returns a Shown
+        Paper and number of the theorem.
+    show : function without parameters that returns a TheoremView
         Draws the controls of the theorem, and returns its status and charts at their values.
     """
 
@@ -85,7 +88,7 @@ class Theorem:
     standing: str
     assumptions: Sequence[str]
     source: str
-    show: Callable[[], Shown]
+    show: Callable[[], TheoremView]
 
 
 def dots_of(values: Mapping[Any, float], name: str, text: Callable[[Any, float], str], symbol: int = 0) -> Dots:
@@ -110,8 +113,8 @@ def error_chart(
     yours : (float, float, str)
         Point at the values of the controls, and its description.
     """
-    y, level = Axis(error, 0, 1, percent=True), (guessing, f"guessing: {share(guessing)}")
-    return theory_chart(Chart(x, y, curves, "above", dots=[measured], yours=yours, level=level))
+    y, comparison = Axis(error, 0, 1, percent=True), (guessing, f"guessing: {share(guessing)}")
+    return theory_chart(Chart(x, y, curves, "above", dots=[measured], yours=yours, comparison=comparison))
 
 
 def pick(
@@ -134,6 +137,7 @@ def pick(
 
 
 def thousands(value: int) -> str:
+    """Return a number with a comma between thousands."""
     return f"{value:,}"
 
 
@@ -141,8 +145,8 @@ def _number_text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def present_table(*, two_classes: bool) -> Table | Shown:
-    """Return the table that is chosen in the sidebar, or a `Shown` that says why the theorem does not apply to it."""
+def present_table(*, two_classes: bool) -> Table | TheoremView:
+    """Return the table that is chosen in the sidebar, or a `TheoremView` that states why the theorem does not apply."""
     table = choose_table()
     if table is None:
         why = "there is no table yet. Attach a file in the sidebar, or choose another table."
@@ -153,7 +157,7 @@ def present_table(*, two_classes: bool) -> Table | Shown:
         )
     else:
         return table
-    return Shown(BoundStatus(False, why), [])
+    return TheoremView(BoundStatus(False, why), [])
 
 
 def choose(label: str, options: Sequence[str], key: str, help: str) -> str:

@@ -28,8 +28,8 @@ from dpforest.theory.private_splits import (
 from ui.learn.theorem import (
     BoundStatus,
     Picture,
-    Shown,
     Theorem,
+    TheoremView,
     at_least,
     at_most,
     choose,
@@ -53,42 +53,42 @@ ROWS = sorted([*(m * 10**p for p in range(3, 12) for m in (1, 3)), 10**12, 32_56
 MOST = tree_efficiency(1.0, 0.5, 0)  # largest possible efficiency of a node
 
 
-def tree() -> Shown:
+def tree() -> TheoremView:
     """Draw the controls and return the charts for Theorem 10 of Nock and Henecka.
 
     If every leaf has a test with an edge γ, the error of a tree falls exponentially with its levels.
     """
     table = present_table(two_classes=True)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
-    measures, on = of_table("boosted", table), plain(table.short_title, 40)
+    measures, table_name = of_table("boosted", table), plain(table.short_title, 40)
     root = of_table("root_edge", table)["edge"]
     rule, edge, alpha = _boosting()
-    q = pick("Levels", list(range(1, DEEP + 1)), 6, "levels", "All leaves of a level are split.")
+    n_levels = pick("Levels", list(range(1, DEEP + 1)), 6, "levels", "All leaves of a level are split.")
     guessing, x = measures["guessing"], list(range(DEEP + 1))
     curves = {name: [tree_error_bound(edge, [alpha] * n, name) for n in x] for name in RULES}
-    here = curves[rule][q]
-    seen = {int(n): v for n, v in measures["tree"].items()}
-    measured_trees = dots_of(seen, "one tree, α = 1", lambda n, v: f"{n} levels: {share(v)} wrong")
-    yours = (q, here, f"{q} levels: {at_most(here)}")
+    bound = curves[rule][n_levels]
+    errors = {int(n): v for n, v in measures["tree"].items()}
+    measured_trees = dots_of(errors, "one tree, α = 1", lambda n, v: f"{n} levels: {share(v)} wrong")
+    yours = (n_levels, bound, f"{n_levels} levels: {at_most(bound)}")
     figure = error_chart(
         Axis("levels", 0, DEEP), "training error", _bounds(x, curves, rule), measured_trees, yours, guessing
     )
-    near = min(q, max(seen))
-    truth = f"Measured with {near} level{'s' * (near > 1)} on {on}: {share(seen[near])}."
-    truth += _above_bound(seen[near], curves[rule][near])
-    why = f"with an edge of {edge:g} the error after {q} levels is {at_most(here)}"
-    guesses = f"guessing gets {share(guessing)} of {on} wrong"
-    if here < guessing:
+    nearest = min(n_levels, max(errors))
+    truth = f"Measured with {nearest} level{'s' * (nearest > 1)} on {table_name}: {share(errors[nearest])}."
+    truth += _above_bound(errors[nearest], curves[rule][nearest])
+    why = f"with an edge of {edge:g} the error after {n_levels} levels is {at_most(bound)}"
+    guesses = f"guessing gets {share(guessing)} of {table_name} wrong"
+    if bound < guessing:
         why = f"{why}; {guesses}. {truth}"
     else:
         needed = levels_for_error(edge, alpha, guessing, rule) if alpha else 0
         when = f"From {needed:,} levels on the bound is below that." if alpha else "At α = 0 it never is below that."
         why = f"{why}, and {guesses}. {when} {truth}"
     note = (
-        f"The best test of all rows of {on} has an edge of {root:.2g}. The edge has to be there in every leaf, and "
-        "it is not known beforehand: where a dot is in the gray, the table has no such edge. The derived bound holds "
-        "for every leaf; a step of the published proof does not."
+        f"The best test of all rows of {table_name} has an edge of {root:.2g}. The edge has to be there in every leaf, "
+        "and it is not known beforehand: where a dot is in the gray, the table has no such edge. The derived bound "
+        "holds for every leaf; a step of the published proof does not."
     )
     if alpha and rule == "published":
         splits = splits_for_error(edge, alpha, guessing)
@@ -96,20 +96,21 @@ def tree() -> Shown:
         note += (
             f" If only the heaviest leaf is split each time, equation 13 asks for {count} splits to get below guessing."
         )
-    alt = f"Bound on the error of a tree: {at_most(here)} after {q} levels ({rule}); measured {share(seen[near])}."
-    status = BoundStatus(here < guessing, why)
-    return Shown(status, [Picture("What a deeper tree gets wrong", "Do not share", figure, alt)], note)
+    alt = f"Bound on the error of a tree: {at_most(bound)} after {n_levels} levels ({rule}); "
+    alt += f"measured {share(errors[nearest])}."
+    status = BoundStatus(bound < guessing, why)
+    return TheoremView(status, [Picture("What a deeper tree gets wrong", "Do not share", figure, alt)], note)
 
 
-def added() -> Shown:
+def added() -> TheoremView:
     """Draw the controls and return the charts for Theorem 12 of Nock and Henecka.
 
     If every tree keeps an edge γ, the training error of trees added up becomes arbitrarily small.
     """
     table = present_table(two_classes=True)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
-    measures, on = of_table("boosted", table), plain(table.short_title, 40)
+    measures, table_name = of_table("boosted", table), plain(table.short_title, 40)
     rule, edge, alpha = _boosting()
     k = pick(
         "Trees",
@@ -119,22 +120,22 @@ def added() -> Shown:
         "How many trees are added up. Each is fitted to the errors of the trees before it.",
         thousands,
     )
-    about = "The bound holds for every w̄. With a smaller w̄ it ends lower, but takes more trees to get there."
-    weight = pick("Mean weight w̄", [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5], 0.1, "weight", about)
+    help_text = "The bound holds for every w̄. With a smaller w̄ it ends lower, but takes more trees to get there."
+    weight = pick("Mean weight w̄", [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5], 0.1, "weight", help_text)
     guessing, x = measures["guessing"], np.unique(np.logspace(0, 5, 201).round())
     curves = {name: [best_error_after_trees(edge, alpha, int(n), name, weight) for n in x] for name in RULES}
-    here = best_error_after_trees(edge, alpha, k, rule, weight)
-    seen = {int(n): v for n, v in measures["boosted"].items()}
-    measured_trees = dots_of(seen, "boosted trees of depth 3", lambda n, v: f"{n} trees: {share(v)} wrong")
-    yours, axis = (k, here, f"{k:,} trees: {at_most(here)}"), Axis("trees", 1, 100_000, log=True)
+    bound = best_error_after_trees(edge, alpha, k, rule, weight)
+    errors = {int(n): v for n, v in measures["boosted"].items()}
+    measured_trees = dots_of(errors, "boosted trees of depth 3", lambda n, v: f"{n} trees: {share(v)} wrong")
+    yours, axis = (k, bound, f"{k:,} trees: {at_most(bound)}"), Axis("trees", 1, 100_000, log=True)
     figure = error_chart(axis, "training error", _bounds(x, curves, rule), measured_trees, yours, guessing)
-    near = min(seen, key=lambda n: abs(math.log(n / k)))
-    least = min(v for n, v in seen.items() if n <= near)
-    at_near = best_error_after_trees(edge, alpha, near, rule, weight)
-    truth = f"Measured with {near} on {on}: {share(seen[near])}.{_above_bound(least, at_near)}"
+    nearest = min(errors, key=lambda n: abs(math.log(n / k)))
+    least = min(v for n, v in errors.items() if n <= nearest)
+    nearest_bound = best_error_after_trees(edge, alpha, nearest, rule, weight)
+    truth = f"Measured with {nearest} on {table_name}: {share(errors[nearest])}.{_above_bound(least, nearest_bound)}"
     trees, guesses = f"{k:,} tree{'s' * (k > 1)}", share(guessing)
-    if here < guessing:
-        why = f"the best forest of up to {trees} is wrong on {at_most(here)}, and guessing on {guesses}. {truth}"
+    if bound < guessing:
+        why = f"the best forest of up to {trees} is wrong on {at_most(bound)}, and guessing on {guesses}. {truth}"
     else:
         when = f"With w̄ = {weight:g} the bound never is below {share(2 * weight)}. Choose a smaller w̄."
         if not alpha:
@@ -142,26 +143,26 @@ def added() -> Shown:
         elif 2 * weight < guessing:
             needed = trees_for_error(edge, alpha, guessing, rule, mean_weight=weight)
             when = f"From {needed:,} trees on the bound is below that."
-        why = f"for {trees} the bound says {at_most(here)}, and guessing gets {guesses} wrong. {when} {truth}"
+        why = f"for {trees} the bound says {at_most(bound)}, and guessing gets {guesses} wrong. {when} {truth}"
     note = (
         "Each tree lowers the bound by the same amount while the mean weight of the rows is at least w̄. Later the "
         "mean is less, because correctly classified rows weigh less and less; but then few rows are misclassified, as "
         "each of these weighs at least ½. The measured forest has steps of length 1, not those of the theorem."
     )
-    alt = f"Bound on the error of trees added up: {at_most(here)} with {k:,} trees ({rule}); "
-    alt += f"measured {share(seen[near])}."
-    status = BoundStatus(here < guessing, why)
-    return Shown(status, [Picture("What trees added up get wrong", "Do not share", figure, alt)], note)
+    alt = f"Bound on the error of trees added up: {at_most(bound)} with {k:,} trees ({rule}); "
+    alt += f"measured {share(errors[nearest])}."
+    status = BoundStatus(bound < guessing, why)
+    return TheoremView(status, [Picture("What trees added up get wrong", "Do not share", figure, alt)], note)
 
 
-def splits() -> Shown:
+def splits() -> TheoremView:
     """Draw the controls and return the charts for Theorem 13 of Nock and Henecka.
 
     With enough rows, splits that are chosen with noise are as good as the edge promises. The second chart shows the
     odds of a good split, which are in the proof of the theorem.
     """
     table = present_table(two_classes=True)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     epsilon = choose_epsilon(others=False)
     n = pick("Rows", ROWS, 10**11, "split_rows", "How many rows a table has. Adult has 32,561.", size_text)
@@ -183,11 +184,11 @@ def splits() -> Shown:
             band="no node has so much",
         )
     )
-    here = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it asks for an efficiency of {size_text(needed)}"
-    on = f"{plain(table.short_title, 40)} has {rows:,} rows."
-    met = f"and a node may have up to 2. It can be met from {size_text(enough)} rows on; {on}"
-    unmet = f"where 2 is the most there is. From {size_text(enough)} rows on it can be met; {on}"
-    status = BoundStatus(needed <= MOST, f"{here}, {met if needed <= MOST else unmet}")
+    demand = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it asks for an efficiency of {size_text(needed)}"
+    table_text = f"{plain(table.short_title, 40)} has {rows:,} rows."
+    met_text = f"and a node may have up to 2. It can be met from {size_text(enough)} rows on; {table_text}"
+    unmet_text = f"where 2 is the most there is. From {size_text(enough)} rows on it can be met; {table_text}"
+    status = BoundStatus(needed <= MOST, f"{demand}, {met_text if needed <= MOST else unmet_text}")
     note = (
         "A node’s efficiency is the paper’s measure of its weight and of the tree’s error. It is at most 2, at the "
         "root of a tree that is wrong half of the time, and halves with every level below. The theorem also needs "
@@ -200,7 +201,7 @@ def splits() -> Shown:
     at_root = (
         f"Probability of a good split at the root: {at_least(_good_root(n, edge, epsilon))} at {size_text(n)} rows."
     )
-    return Shown(
+    return TheoremView(
         status,
         [
             Picture("What the theorem asks of private splits", "From a formula", figure, alt),
@@ -223,14 +224,14 @@ def _good_root(n: float, edge: float, epsilon: float) -> float:
 
 def _root_chart(n: int, edge: float, epsilon: float) -> go.Figure:
     x = np.logspace(2, 12, 201)
-    here = _good_root(n, edge, epsilon)
+    probability = _good_root(n, edge, epsilon)
     return theory_chart(
         Chart(
             Axis("rows", 100, 1e12, log=True),
             Axis("probability of the edge, at least", 0, 1, percent=True),
             [FormulaCurve(x, [_good_root(v, edge, epsilon) for v in x], "one tree, its first split")],
             "below",
-            yours=(n, here, f"{size_text(n)} rows: {at_least(here)}"),
+            yours=(n, probability, f"{size_text(n)} rows: {at_least(probability)}"),
             height=380,
         )
     )
@@ -251,8 +252,8 @@ def _above_bound(measured_error: float, bound: float) -> str:
 
 def _boosting() -> tuple[str, float, float]:
     rule = choose("Bound", RULES[::-1], "rule", "As the paper has it; or derived by us, from less.")
-    about = "The difference between the shares of the two classes that a test sends to one side."
-    edge = pick("Edge γ", EDGES, 0.5, "edge", about)
+    help_text = "The difference between the shares of the two classes that a test sends to one side."
+    edge = pick("Edge γ", EDGES, 0.5, "edge", help_text)
     alpha = pick("α", ALPHAS, 1.0, "boosting_alpha", "1: Matsushita’s loss. 0: the 0/1 loss.")
     return rule, edge, alpha
 

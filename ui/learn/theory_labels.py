@@ -9,7 +9,7 @@ from dpforest.plotting.style import NOT_HELD, PRIVATE
 from dpforest.plotting.theory import Axis, Chart, FormulaCurve, theory_chart
 from dpforest.privacy.simulators import simulate_labels
 from dpforest.theory.label_forest import exponents, leaves_without_rarest, rows_for_rarest_leaf
-from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, dots_of, pick, present_table, share, size_text
+from ui.learn.theorem import BoundStatus, Picture, Theorem, TheoremView, dots_of, pick, present_table, share, size_text
 from ui.learn.theory_votes import percent_text
 from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
@@ -21,23 +21,23 @@ DEEPEST = 10
 DRAWS = 20_000
 
 
-def divided() -> Shown:
+def divided() -> TheoremView:
     """Draw the controls and return the charts for equation 14 and Example 1 of Fletcher and Islam.
 
     The first chart compares trees that divide the rows with trees that divide ε. The second chart shows how many rows a
     table needs for one row in the rarest leaf.
     """
     table = present_table(two_classes=False)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     rows, title = len(table.frame), table.short_title
     name = plain(title, 40)
     epsilon = choose_epsilon(others=False)
-    about = "Number of rows by which the most frequent label leads in a leaf of a tree with all rows."
-    lead = pick("Lead, in rows", LEADS, 100, "divided_lead", about)
+    help_text = "Number of rows by which the most frequent label leads in a leaf of a tree with all rows."
+    lead = pick("Lead, in rows", LEADS, 100, "divided_lead", help_text)
     n_trees = pick("Trees", TREES, 100, "divided_trees", "They divide the rows, or ε.")
-    about = "Share of the rows that have the rarest value of an attribute; 5 % in the paper’s example."
-    rarest = pick("Rarest value", [0.01, 0.05, 0.1, 0.2, 0.3], 0.05, "rarest", about, percent_text)
+    help_text = "Share of the rows that have the rarest value of an attribute; 5 % in the paper’s example."
+    rarest = pick("Rarest value", [0.01, 0.05, 0.1, 0.2, 0.3], 0.05, "rarest", help_text, percent_text)
     depth = pick("Depth", list(range(1, DEEPEST + 1)), 5, "rarest_depth", "Questions on the way to the rarest leaf.")
     published, counts = exponents(lead, epsilon, n_trees), exponents(lead, epsilon, n_trees, "counts").disjoint
     if n_trees == 1:
@@ -65,7 +65,7 @@ def divided() -> Shown:
     flips = f"Flipped labels by trees: at {n_trees:,} {share(_flip(published.disjoint))} with divided rows and "
     flips += f"{share(_flip(published.shared))} with divided ε as published, {share(_flip(counts))} by counts."
     leaf = f"Rows for one row in the rarest leaf: {size_text(needed)} at depth {depth}; the table has {rows:,}."
-    return Shown(
+    return TheoremView(
         BoundStatus(n_trees > 1, why),
         [
             Picture("Rows divided, or ε", "From a formula", _flips(lead, epsilon, n_trees, counts), flips),
@@ -83,7 +83,7 @@ def _flip(exponent: float) -> float:
 def _flips(lead: int, epsilon: float, n_trees: int, counts: float) -> go.Figure:
     x = np.unique(np.logspace(0, 3, 121).round()).astype(int).tolist()
     published = [exponents(lead, epsilon, k) for k in x]
-    drawn = _drawn(lead, epsilon)
+    drawn_rates = _drawn_flip_rates(lead, epsilon)
     return theory_chart(
         Chart(
             Axis("trees", 1, 1000, log=True),
@@ -96,8 +96,8 @@ def _flips(lead: int, epsilon: float, n_trees: int, counts: float) -> go.Figure:
                 ),
             ],
             dots=[
-                dots_of(drawn[0], "by counts, rows divided, drawn", lambda k, v: f"{k} trees: {share(v)}"),
-                dots_of(drawn[1], "by counts, ε divided, drawn", lambda k, v: f"{k} trees: {share(v)}", 1),
+                dots_of(drawn_rates[0], "by counts, rows divided, drawn", lambda k, v: f"{k} trees: {share(v)}"),
+                dots_of(drawn_rates[1], "by counts, ε divided, drawn", lambda k, v: f"{k} trees: {share(v)}", 1),
             ],
             yours=(n_trees, _flip(counts), f"{n_trees:,} trees: {share(_flip(counts))}"),
             height=420,
@@ -118,14 +118,14 @@ def _rarest(rarest: float, depth: int, n_trees: int, rows: int, title: str) -> g
                 FormulaCurve(x, [n_trees * v for v in needed], f"{n_trees:,} trees divide the rows", 1),
             ],
             yours=(depth, needed[depth], f"depth {depth}: {size_text(needed[depth])} rows"),
-            level=(rows, f"{name}: {rows:,} rows"),
+            comparison=(rows, f"{name}: {rows:,} rows"),
             height=380,
         )
     )
 
 
 @cache.for_everybody(data=True, max_entries=64)
-def _drawn(lead: int, epsilon: float) -> tuple[dict[int, float], dict[int, float]]:
+def _drawn_flip_rates(lead: int, epsilon: float) -> tuple[dict[int, float], dict[int, float]]:
     """Draw labels by the exponential mechanism on counts, and return the share of flipped labels by number of trees.
 
     The first result is for trees that divide the rows, and the second for trees that divide ε. The lead is how many

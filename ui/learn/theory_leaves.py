@@ -13,7 +13,7 @@ from dpforest.plotting.theory import Axis, Chart, FormulaCurve, theory_chart
 from dpforest.privacy.mechanisms import flip_by_gap, flip_floor
 from dpforest.privacy.simulators import simulate_labels
 from dpforest.theory.brute_force import drawn_untested
-from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, dots_of, pick, present_table, share
+from ui.learn.theorem import BoundStatus, Picture, Theorem, TheoremView, dots_of, pick, present_table, share
 from ui.learn.theory_numbers import of_table
 from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
@@ -25,7 +25,7 @@ DRAWS = 100_000  # number of simulated labels of a leaf
 CERTIFIED, PAPER = "permute-and-flip", "smooth-sensitivity"
 
 
-def untested() -> Shown:
+def untested() -> TheoremView:
     """Draw the controls and return the charts for Theorem 2 of Fletcher and Islam.
 
     The theorem states how many numeric features a path of random questions never tests, on average.
@@ -33,46 +33,50 @@ def untested() -> Shown:
     s = pick("Numeric features", list(range(1, 31)), 10, "features", "How many the table has.")
     depth = pick("Depth", list(range(DEEPEST + 1)), 7, "path_depth", "Questions on a path from root to leaf.")
     x = list(range(DEEPEST + 1))
-    expected, drawn = [untested_features(s, d) for d in x], _drawn(s)
+    expected, drawn_means = [untested_features(s, d) for d in x], _drawn_untested(s)
     rule = fletcher_islam_depth(s, 0, "theorem", most=None)
     figure = theory_chart(
         Chart(
             Axis("depth", 0, DEEPEST),
             Axis("features not tested on a path", 0, s),
             [FormulaCurve(x, expected, "the formula")],
-            dots=[dots_of(dict(enumerate(drawn)), f"{PATHS:,} drawn paths", lambda d, v: f"depth {d}: {v:.3f} of {s}")],
+            dots=[
+                dots_of(
+                    dict(enumerate(drawn_means)), f"{PATHS:,} drawn paths", lambda d, v: f"depth {d}: {v:.3f} of {s}"
+                )
+            ],
             yours=(depth, expected[depth], f"depth {depth}: {expected[depth]:.3f} of {s}"),
-            level=(s / 2, "half of the features"),
+            comparison=(s / 2, "half of the features"),
         )
     )
-    here = f"of {s} features a path of depth {depth} leaves {expected[depth]:.3f} untested on average"
+    result = f"of {s} features a path of depth {depth} leaves {expected[depth]:.3f} untested on average"
     why = "a path without questions tests nothing. From depth 1 on the formula is exact."
     if depth:
-        why = f"{here}, exactly. In {PATHS:,} drawn paths it was {drawn[depth]:.3f}."
+        why = f"{result}, exactly. In {PATHS:,} drawn paths it was {drawn_means[depth]:.3f}."
     status = BoundStatus(depth > 0, why)
     note = (
         f"The paper’s rule takes the least depth at which fewer than half are untested: {rule} for {s} numeric "
         "features, plus half of the categorical ones. The theorem says nothing about accuracy: on nursery (eight "
         "categorical features) the rule gives 4, and at ε = 1 the most accurate of 100-tree forests has depth 3."
     )
-    alt = f"Untested of {s} features by depth: {expected[depth]:.3f} at depth {depth}, drawn {drawn[depth]:.3f}."
-    return Shown(status, [Picture("Features that a path does not test", "From a formula", figure, alt)], note)
+    alt = f"Untested of {s} features by depth: {expected[depth]:.3f} at depth {depth}, drawn {drawn_means[depth]:.3f}."
+    return TheoremView(status, [Picture("Features that a path does not test", "From a formula", figure, alt)], note)
 
 
 @cache.for_everybody(data=True, max_entries=64)
-def _drawn(n_features: int) -> list[float]:
+def _drawn_untested(n_features: int) -> list[float]:
     return [drawn_untested(n_features, d, PATHS) for d in range(DEEPEST + 1)]
 
 
-def empty() -> Shown:
+def empty() -> TheoremView:
     """Draw the controls and return the charts of the expected share of empty leaves."""
     table = present_table(two_classes=False)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     measures = of_table("empty", table)
     depths = [int(d) for d in measures]
-    sizes, about = [int(k) for k in measures[str(depths[0])]], "Each row goes to one tree, drawn for it alone."
-    n_trees = pick("Trees that share the rows", sizes, 100, "sharing", about)
+    sizes, help_text = [int(k) for k in measures[str(depths[0])]], "Each row goes to one tree, drawn for it alone."
+    n_trees = pick("Trees that share the rows", sizes, 100, "sharing", help_text)
     depth = pick("Depth", depths, depths[len(depths) // 2], "leaf_depth", "Questions on a path.")
     cells = {d: measures[str(d)][str(n_trees)] for d in depths}
     expected, cell = [c["expected"] for c in cells.values()], cells[depth]
@@ -112,7 +116,7 @@ def empty() -> Shown:
         f"Empty leaves, {n_trees} trees, by depth: at {depth} {share(cell['expected'])} expected, "
         f"{share(cell['counted'])} counted."
     )
-    return Shown(status, [Picture("Leaves without rows", "Do not share", figure, alt)], note)
+    return TheoremView(status, [Picture("Leaves without rows", "Do not share", figure, alt)], note)
 
 
 def chance_down(p: float) -> str:
@@ -125,7 +129,7 @@ def chance_down(p: float) -> str:
     return chance(float(digits.create_decimal(f"{p:.9g}")))
 
 
-def floor() -> Shown:
+def floor() -> TheoremView:
     """Draw the controls and return the chart of flip rates: the least rate that ε allows, and the rates of two rules.
 
     A flip rate is the probability that a leaf publishes a wrong label.
@@ -136,45 +140,47 @@ def floor() -> Shown:
         "Lead, in rows", list(range(31)), 3, "lead", "Number of rows of the leaf, which all have the same class."
     )
     leads = np.arange(31)
-    low, certified, paper = floor_and_rules(epsilon, classes, leads)
+    floor_rates, certified, paper = floor_and_rules(epsilon, classes, leads)
     drawn = _labels_drawn(epsilon, classes)
     right = int(min(30, max(8, np.ceil(12 / epsilon), lead + 2)))
-    bottom = max(float(low[right]) / 3, 1e-12)
-    seen = {i: v for i, v in enumerate(drawn) if v > 0 and i <= right}
+    bottom = max(float(floor_rates[right]) / 3, 1e-12)
+    drawn_rates = {i: v for i, v in enumerate(drawn) if v > 0 and i <= right}
     figure = theory_chart(
         Chart(
             Axis("lead of the top class, in rows", 0, right),
             Axis("how often the label flips", bottom, 1, log=True, percent=True),
             [
-                FormulaCurve(leads, low, "the floor"),
+                FormulaCurve(leads, floor_rates, "the floor"),
                 FormulaCurve(leads, certified, "permute-and-flip", 1, PRIVATE),
                 FormulaCurve(leads, paper, "rule of 2017, as published", 0, NOT_HELD),
             ],
             "below",
             dots=[
                 dots_of(
-                    seen, f"permute-and-flip, {DRAWS:,} draws", lambda i, v: f"lead {i}: {chance(v)} of {DRAWS:,} draws"
+                    drawn_rates,
+                    f"permute-and-flip, {DRAWS:,} draws",
+                    lambda i, v: f"lead {i}: {chance(v)} of {DRAWS:,} draws",
                 )
             ],
-            yours=(lead, low[lead], f"lead {lead}: at least {chance_down(low[lead])}"),
+            yours=(lead, floor_rates[lead], f"lead {lead}: at least {chance_down(floor_rates[lead])}"),
         )
     )
-    below = np.flatnonzero(paper < low * (1 - 1e-9))
-    broken = "Up to a lead of 30 rows the rule of 2017 stays above it, but not at larger leads."
+    below = np.flatnonzero(paper < floor_rates * (1 - 1e-9))
+    paper_text = "Up to a lead of 30 rows the rule of 2017 stays above it, but not at larger leads."
     if len(below):
-        broken = f"The rule of 2017 falls below it from a lead of {below[0]} on, so it does not keep ε."
-    meets = "exactly that" if np.isclose(certified[lead], low[lead], rtol=1e-9) else chance(certified[lead])
+        paper_text = f"The rule of 2017 falls below it from a lead of {below[0]} on, so it does not keep ε."
+    rate_text = "exactly that" if np.isclose(certified[lead], floor_rates[lead], rtol=1e-9) else chance(certified[lead])
     status = BoundStatus(
         True,
         f"with ε = {epsilon_text(epsilon)} and a lead of {lead} any such rule flips in at least "
-        f"{chance_down(low[lead])} of releases; permute-and-flip in {meets}. {broken}",
+        f"{chance_down(floor_rates[lead])} of releases; permute-and-flip in {rate_text}. {paper_text}",
     )
     note = "This bound is informative at every setting. For two classes it is attained: no private rule can flip less."
     alt = (
-        f"Flip rates by lead. At lead {lead}: floor {chance_down(low[lead])}, permute-and-flip "
+        f"Flip rates by lead. At lead {lead}: floor {chance_down(floor_rates[lead])}, permute-and-flip "
         f"{chance(certified[lead])}, rule of 2017 {chance(paper[lead])}."
     )
-    return Shown(status, [Picture("The least that a label must flip", "From a formula", figure, alt)], note)
+    return TheoremView(status, [Picture("The least that a label must flip", "From a formula", figure, alt)], note)
 
 
 def floor_and_rules(epsilon: float, classes: int, leads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

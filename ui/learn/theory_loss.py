@@ -16,7 +16,7 @@ from dpforest.plotting.style import PRIVATE, QUIET
 from dpforest.plotting.theory import Axis, Chart, FormulaCurve, theory_chart
 from dpforest.theory.boosting_bounds import levels_for_error
 from dpforest.theory.brute_force import largest_move
-from ui.learn.theorem import BoundStatus, Picture, Shown, Theorem, dots_of, pick, present_table, size_text
+from ui.learn.theorem import BoundStatus, Picture, Theorem, TheoremView, dots_of, pick, present_table, size_text
 from ui.shared import cache
 from ui.shared.wording import plain
 
@@ -27,7 +27,7 @@ MOST_TRIED = 1000  # largest number of rows for which all possible leaves are tr
 TARGET = 0.1  # error that boosting must reach
 
 
-def moves() -> Shown:
+def moves() -> TheoremView:
     """Draw the controls and return the charts for Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka.
 
     They bound the change of a split's score by one row. The chart also has the exact largest change, which the paper
@@ -63,33 +63,33 @@ def moves() -> Shown:
     alt = (
         f"Sensitivity by α for {n:,} rows: {bound:.3f} at α = {alpha:g}; published {printed[ALPHAS.index(alpha)]:.3f}."
     )
-    return Shown(status, [Picture("What one row moves", "From a formula", figure, alt)], note)
+    return TheoremView(status, [Picture("What one row moves", "From a formula", figure, alt)], note)
 
 
-def mixture() -> Shown:
+def mixture() -> TheoremView:
     """Draw the controls and return the charts for the Mα-loss, from the 0/1 loss to Matsushita's loss."""
     alpha = _alpha()
     n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are.", size_text)
     edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.7, "edge",
                 "The difference between the classes’ shares that a test sends to one side, in every leaf.")  # fmt: skip
     levels = [levels_for_error(edge, a, TARGET, "derived") for a in ALPHAS[1:]]
-    moved = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
+    changes = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
     trade = theory_chart(
         Chart(
-            Axis("most that one row moves the score", 0, max(moved)),
+            Axis("most that one row moves the score", 0, max(changes)),
             Axis("levels until the bound is 10 %", 1, max(levels), log=True),
-            [FormulaCurve(moved[1:], levels, "α from 0.05 (left) to 1 (right)")],
+            [FormulaCurve(changes[1:], levels, "α from 0.05 (left) to 1 (right)")],
             yours=(
-                moved[ALPHAS.index(alpha)],
+                changes[ALPHAS.index(alpha)],
                 levels[ALPHAS.index(alpha) - 1] if alpha else max(levels),
                 f"α = {alpha:g}",
             ),
-            level=(MAX_DEPTH, "as deep as trees get here"),
-            level_below=True,
+            comparison=(MAX_DEPTH, "as deep as trees get here"),
+            comparison_below=True,
             height=380,
         )
     )
-    change = moved[ALPHAS.index(alpha)]
+    change = changes[ALPHAS.index(alpha)]
     if alpha == 0:
         needs, enough, only = "never", False, f"one row moves the score by {change:.0f} only"
         why = f"at α = 0 no number of levels is enough, though {only}. {_least_alpha(levels)}"
@@ -104,7 +104,7 @@ def mixture() -> Shown:
         "known beforehand."
     )
     alt = f"Levels to a bound of 10 % against what one row moves: α = {alpha:g}, {needs}, {change:.1f}."
-    return Shown(
+    return TheoremView(
         BoundStatus(enough, why),
         [
             Picture("The loss of a leaf", "From a formula", _losses(alpha), _loss_alt(alpha)),
@@ -114,13 +114,13 @@ def mixture() -> Shown:
     )
 
 
-def link() -> Shown:
+def link() -> TheoremView:
     """Draw the controls and return the charts for figure 1 of Nock and Henecka: the inverse link and the surrogate.
 
     The link turns a leaf's share of a class into a score. The surrogate is the convex loss that boosting lowers.
     """
     table = present_table(two_classes=False)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     alpha, rows, name = _alpha(), len(table.frame), plain(table.short_title, 40)
     if alpha == 0:
@@ -144,7 +144,7 @@ def link() -> Shown:
     at_2, lost = (f"{float(value(2.0)):.3f}" for value in (loss.inverse_link, loss.surrogate))
     means = f"Probability of the positive class by score for several α: {at_2} at a score of 2 and α = {alpha:g}."
     lowers = f"Surrogate by score for several α: 1 at a score of 0; {lost} at a score of 2 and α = {alpha:g}."
-    return Shown(
+    return TheoremView(
         BoundStatus(alpha > 0, why),
         [
             Picture("What a score means", "From a formula", _meaning(alpha), means),

@@ -16,8 +16,8 @@ from dpforest.theory.multinomial import (
 from ui.learn.theorem import (
     BoundStatus,
     Picture,
-    Shown,
     Theorem,
+    TheoremView,
     at_least,
     at_most,
     dots_of,
@@ -27,7 +27,7 @@ from ui.learn.theorem import (
     size_text,
     thousands,
 )
-from ui.learn.theory_numbers import measured
+from ui.learn.theory_numbers import stored_measurements
 from ui.learn.theory_votes import percent_text
 from ui.shared import cache
 from ui.shared.wording import plain
@@ -39,7 +39,7 @@ LEVELS = [1, 2, 5, 10, 15, 20, 30, 63, 100, 142, 300, 1000, 3000, 10_000, 100_00
 BEST = 0.1  # error of the best possible classifier on the made-up table
 
 
-def consistency() -> Shown:
+def consistency() -> TheoremView:
     """Draw the controls and return the charts for Theorem 1 of Bai and others.
 
     With more and more rows, the forest becomes as good as the best classifier.
@@ -47,7 +47,7 @@ def consistency() -> Shown:
     b, d = _temperature_and_features()
     q = pick("Levels", LEVELS, 142, "cell_levels", "Splits on the way to a cell.", thousands)
     x = np.unique(np.logspace(0, 6, 121).round())
-    here, halves = side_left(q, d, b, b), levels_to_halve(d, b, b)
+    side, halves = side_left(q, d, b, b), levels_to_halve(d, b, b)
     bound = theory_chart(
         Chart(
             Axis("levels", 1, 1e6, log=True),
@@ -57,26 +57,26 @@ def consistency() -> Shown:
                 FormulaCurve(x, [side_left(int(v), d, 0, 0) for v in x], "B₁ = B₂ = 0", 1),
             ],
             "above",
-            yours=(q, here, f"{q:,} levels: {at_most(here)}"),
+            yours=(q, side, f"{q:,} levels: {at_most(side)}"),
             height=400,
         )
     )
-    errors = {t: {int(n): v for n, v in by_rows.items()} for t, by_rows in measured()["consistency"].items()}
+    errors = {t: {int(n): v for n, v in by_rows.items()} for t, by_rows in stored_measurements()["consistency"].items()}
     truth = theory_chart(
         Chart(
             Axis("rows", 300, 10_000, log=True),
             Axis("error on other rows", 0, 0.4, percent=True),
             [],
             dots=[_errors(t, by_rows, i) for i, (t, by_rows) in enumerate(errors.items())],
-            level=(BEST, "no classifier is below"),
-            level_below=True,
+            comparison=(BEST, "no classifier is below"),
+            comparison_below=True,
             height=400,
         )
     )
-    why = f"after {q:,} levels the mean side of a cell is {at_most(here)} of the whole."
-    if here > 0.5:
+    why = f"after {q:,} levels the mean side of a cell is {at_most(side)} of the whole."
+    if side > 0.5:
         why = (
-            f"after {q:,} levels the mean side of a cell is {at_most(here)} of the whole. The bound is half or less "
+            f"after {q:,} levels the mean side of a cell is {at_most(side)} of the whole. The bound is half or less "
             f"from {halves:,} levels on."
         )
     ends = " and ".join(f"{share(errors[t][10_000])} at B₁ = B₂ = {t}" for t in ("0", "10"))
@@ -85,10 +85,10 @@ def consistency() -> Shown:
         f"errors do not follow it: with 10,000 rows they are {ends}. "
         "Labels are taken without noise (B₃ = ∞), so there is no privacy."
     )
-    alt = f"Bound on the side of a cell: {at_most(here)} after {q:,} levels; {halves:,} levels to halve it."
+    alt = f"Bound on the side of a cell: {at_most(side)} after {q:,} levels; {halves:,} levels to halve it."
     other = f"Error on a made-up table by rows, of which {share(BEST)} cannot be avoided: {ends} with 10,000 rows."
-    return Shown(
-        BoundStatus(here <= 0.5, why),
+    return TheoremView(
+        BoundStatus(side <= 0.5, why),
         [
             Picture("How fast cells must shrink", "From a formula", bound, alt),
             Picture("How fast the forest learns", "Made-up tables", truth, other),
@@ -101,18 +101,18 @@ def _errors(t: str, by_rows: dict[int, float], symbol: int) -> Dots:
     return dots_of(by_rows, f"B₁ = B₂ = {t}", lambda n, v: f"B₁ = B₂ = {t}, {n:,} rows: {share(v)} wrong", symbol)
 
 
-def chances() -> Shown:
+def chances() -> TheoremView:
     """Draw the controls and return the charts for Lemmas 3 and 4 of Bai and others.
 
     At every node, each feature and a cut in the middle have a probability above 0, whatever the scores are.
     """
     table = present_table(two_classes=False)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     rows, name = len(table.frame), plain(table.short_title, 40)
     b, d = _temperature_and_features()
-    about = "Share of a node’s candidate cuts that lie neither in the first nor in the last part of the feature."
-    f = pick("Share of cuts in the middle", MIDDLES, 0.33, "middle", about, percent_text)
+    help_text = "Share of a node’s candidate cuts that lie neither in the first nor in the last part of the feature."
+    f = pick("Share of cuts in the middle", MIDDLES, 0.33, "middle", help_text, percent_text)
     (least, most), cut = feature_probability(d, b), middle_probability(f, b)
     x = np.linspace(0, 20, 81).tolist()
     low, high = zip(*(feature_probability(d, t) for t in x), strict=True)
@@ -122,9 +122,9 @@ def chances() -> Shown:
             Axis("probability of a feature", min(0.01, low[-1] / 2), 1, log=True, percent=True),
             [FormulaCurve(x, low, "least"), FormulaCurve(x, high, "greatest", 1)],
             "below",
-            dots=[dots_of(_drawn(d), "least of 300 drawn scores", lambda t, v: f"B₁ = {t:g}: {share(v)}")],
+            dots=[dots_of(_drawn_shares(d), "least of 300 drawn scores", lambda t, v: f"B₁ = {t:g}: {share(v)}")],
             yours=(b, least, f"B₁ = {b:g}: {at_least(least)}"),
-            level=(1 / d, f"evenly: {share(1 / d)}"),
+            comparison=(1 / d, f"evenly: {share(1 / d)}"),
             height=400,
         )
     )
@@ -138,16 +138,16 @@ def chances() -> Shown:
             height=380,
         )
     )
-    here = f"at B₁ = {b:g} a node tests each of {d} feature{'s' * (d > 1)} with a probability of {at_least(least)}"
+    start = f"at B₁ = {b:g} a node tests each of {d} feature{'s' * (d > 1)} with a probability of {at_least(least)}"
     if rows * least >= 1:
         why = (
-            f"{here} and {at_most(most)}, which is at least one node in {size_text(1 / least)}. A tree on the "
+            f"{start} and {at_most(most)}, which is at least one node in {size_text(1 / least)}. A tree on the "
             f"{rows:,} rows of {name} may have up to {rows - 1:,} nodes."
         )
     else:
         why = (
-            f"{here}, one node in {size_text(1 / least)}. A tree on the {rows:,} rows of {name} has fewer nodes, so it "
-            f"may never test a feature. From {size_text(1 / least)} rows on the lemma means something."
+            f"{start}, one node in {size_text(1 / least)}. A tree on the {rows:,} rows of {name} has fewer nodes, so "
+            f"it may never test a feature. From {size_text(1 / least)} rows on the lemma means something."
         )
     note = (
         f"A middle cut has a probability of {at_least(cut)} at B₂ = {b:g}, if {percent_text(f)} of the candidates are "
@@ -158,7 +158,7 @@ def chances() -> Shown:
     )
     alt = f"Probability of a feature by B₁: {at_least(least)} and {at_most(most)} at B₁ = {b:g} with {d} features."
     other = f"Least probability of a middle cut by B₂: {at_least(cut)} at B₂ = {b:g}."
-    return Shown(
+    return TheoremView(
         BoundStatus(rows * least >= 1, why),
         [
             Picture("The chance of a feature", "From a formula", feature, alt),
@@ -170,13 +170,15 @@ def chances() -> Shown:
 
 
 @cache.for_everybody(data=True, max_entries=16)
-def _drawn(n_features: int) -> dict[float, float]:
+def _drawn_shares(n_features: int) -> dict[float, float]:
     return {b: least_drawn_share(n_features, b) for b in TEMPERATURES}
 
 
 def _temperature_and_features() -> tuple[float, int]:
-    about = "At temperature 0, all splits are equally likely. At a large one, the best split is nearly always drawn."
-    b = pick("B₁ = B₂", TEMPERATURES, 1, "temperature", about)
+    help_text = (
+        "At temperature 0, all splits are equally likely. At a large one, the best split is nearly always drawn."
+    )
+    b = pick("B₁ = B₂", TEMPERATURES, 1, "temperature", help_text)
     return b, pick("Features", FEATURES, 10, "dimensions", "How many features there are to choose from.")
 
 

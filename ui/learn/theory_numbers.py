@@ -25,14 +25,14 @@ MOST_ROWS: Final = 40_000  # largest number of rows to measure while the user wa
 
 
 @once
-def measured() -> dict[str, Any]:
+def stored_measurements() -> dict[str, Any]:
     """Return the measurements that `scripts/theory_numbers.py` wrote."""
     return json.loads(PATH.read_text(encoding="utf-8"))
 
 
 def of_table(measure: str, table: Table) -> dict[str, Any]:
     """Return the measurements on a table by one of `MEASURES`, with numeric attributes on the linear scale."""
-    stored = {} if table.uploaded else measured()["tables"].get(table.key, {})
+    stored = {} if table.uploaded else stored_measurements()["tables"].get(table.key, {})
     if stored.get("domain") == fingerprint(table.domain) and measure in stored:
         return stored[measure]
     return _measure((table.schema_key, fingerprint(table.domain), measure), table)
@@ -50,19 +50,19 @@ def rounded(value: Any) -> Any:
     return round(value, 6) if isinstance(value, float) else value
 
 
-def _of_rows(domain: Domain) -> Domain:
+def _for_single_rows(domain: Domain) -> Domain:
     """Return the domain that the theorems assume: on the linear scale, with one row as the unit of privacy."""
     return replace(domain.on_scale("linear"), unit=None)
 
 
 def _split(table: Table) -> tuple[Domain, Split]:
     """Return the domain and the split on the linear scale, with at most `MOST_ROWS` training rows."""
-    linear = replace(table, domain=_of_rows(table.domain), person_column=table.unit)
+    linear = replace(table, domain=_for_single_rows(table.domain), person_column=table.unit)
     codes = split(linear)
     if len(codes.y_train) <= MOST_ROWS:
         return linear.domain, codes
-    kept = np.linspace(0, len(codes.y_train) - 1, MOST_ROWS).astype(int)
-    return linear.domain, replace(codes, X_train=codes.X_train[kept], y_train=codes.y_train[kept])
+    indices = np.linspace(0, len(codes.y_train) - 1, MOST_ROWS).astype(int)
+    return linear.domain, replace(codes, X_train=codes.X_train[indices], y_train=codes.y_train[indices])
 
 
 def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
@@ -71,14 +71,14 @@ def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
     If there are more than `MOST_ROWS` such rows, `MOST_ROWS` of them are kept. All measurements of training errors use
     these rows, so that the error of guessing is the same for all of them.
     """
-    domain = _of_rows(table.domain)
+    domain = _for_single_rows(table.domain)
     indices = np.flatnonzero(domain.listed_labels(table.frame[table.label]) >= 0)
     if len(indices) > MOST_ROWS:
         indices = indices[np.linspace(0, len(indices) - 1, MOST_ROWS).astype(int)]
     return domain, table.columns().iloc[indices], table.frame[table.label].iloc[indices]
 
 
-def _of_codes(measure: Callable[..., dict[str, Any]]) -> Callable[[Table], dict[str, Any]]:
+def _on_codes(measure: Callable[..., dict[str, Any]]) -> Callable[[Table], dict[str, Any]]:
     """Turn a measurement of (domain, codes, labels) into a measurement of a table."""
 
     def measure_table(table: Table) -> dict[str, Any]:
@@ -91,8 +91,8 @@ def _of_codes(measure: Callable[..., dict[str, Any]]) -> Callable[[Table], dict[
 
 # For each measure, its function, and whether its theorem assumes two classes.
 MEASURES: Final[dict[str, tuple[Callable[[Table], dict[Any, Any]], bool]]] = {
-    "goodness": (_of_codes(measurements.goodness), True),
-    "root_edge": (_of_codes(measurements.root_edge), True),
+    "goodness": (_on_codes(measurements.goodness), True),
+    "root_edge": (_on_codes(measurements.root_edge), True),
     "noisy_votes": (lambda table: measurements.noisy_votes(*_split(table)), True),
     "empty": (lambda table: measurements.empty_leaves(*_split(table)), False),
     "boosted": (lambda table: measurements.boosted_errors(*_labeled(table)), True),

@@ -14,7 +14,7 @@ from ui.learn import (
     theory_vote_proofs,
     theory_votes,
 )
-from ui.learn.theorem import Shown, Theorem
+from ui.learn.theorem import Theorem, TheoremView
 from ui.shared import figures
 from ui.shared.controls import LINKED, known
 from ui.shared.epsilon import LEAST, MOST
@@ -71,44 +71,46 @@ def show() -> None:
     verdict = st.container(border=True, key="says")
     controls, picture = st.columns([1, 2], gap="large")
     with controls:
-        shown = panel.show()
+        view = panel.show()
         _report_epsilon_of_link()
-    _about(panel)
+    _draw_assumptions(panel)
     with verdict:
-        st.markdown(shown.status.line)
-        if shown.is_for_curator:
+        st.markdown(view.status.line)
+        if view.is_for_curator:
             badge("Do not share")
             st.caption("The text here and below the charts states facts about the rows of the table.")
     with picture:
-        _pictures(shown)
+        _pictures(view)
     with st.sidebar, st.container(horizontal=True, gap="small"):
         copy_link()
         figures.offer()
 
 
 def _chosen() -> str:
-    asked = st.query_params.get(state.THEOREM)
-    if asked is not None and asked not in PANELS:
-        state.ASKED(state.THEOREM).value = asked
+    linked_name = st.query_params.get(state.THEOREM)
+    if linked_name is not None and linked_name not in PANELS:
+        state.ASKED(state.THEOREM).value = linked_name
     known(state.THEOREM, PANELS)
     names = list(PANELS)
     name = st.selectbox(
         "Theorem", names, key=state.THEOREM, bind=LINKED, on_change=lambda: state.ASKED(state.THEOREM).pop()
     )
     name = name if name in PANELS else names[0]
-    if other := state.ASKED(state.THEOREM).value:
-        st.caption(f"The link asks for a theorem “{plain(other, 40)}”, which does not exist. The page shows “{name}”.")
+    if unknown_name := state.ASKED(state.THEOREM).value:
+        st.caption(
+            f"The link asks for a theorem “{plain(unknown_name, 40)}”, which does not exist. The page shows “{name}”."
+        )
     return name
 
 
 def _report_epsilon_of_link() -> None:
     """Report an invalid ε in the link, unless a slider of ε has already reported it."""
-    asked = st.query_params.get("eps")
-    if asked is None or _is_epsilon(asked) or state.ASKED(state.EPSILON).value:
+    linked_epsilon = st.query_params.get("eps")
+    if linked_epsilon is None or _is_epsilon(linked_epsilon) or state.ASKED(state.EPSILON).value:
         return
     st.caption(
-        f"The link asks for ε = {plain(asked, 20)}, which is no number from {LEAST:g} to {MOST:g}; this theorem "
-        "does not depend on ε."
+        f"The link asks for ε = {plain(linked_epsilon, 20)}, which is no number from {LEAST:g} to {MOST:g}; this "
+        "theorem does not depend on ε."
     )
 
 
@@ -119,8 +121,8 @@ def _is_epsilon(text: str) -> bool:
         return False
 
 
-def _pictures(shown: Shown) -> None:
-    for i, picture in enumerate(shown.pictures):
+def _pictures(view: TheoremView) -> None:
+    for i, picture in enumerate(view.pictures):
         titled(picture.title, picture.badge)
         chart(
             picture.figure,
@@ -129,11 +131,11 @@ def _pictures(shown: Shown) -> None:
             public=picture.badge != "Do not share",
             key=f"theory_chart_{i}",
         )
-    if shown.note:
-        st.caption(shown.note)
+    if view.note:
+        st.caption(view.note)
 
 
-def _about(panel: Theorem) -> None:
+def _draw_assumptions(panel: Theorem) -> None:
     st.latex(panel.formula)
     with st.popover("What it assumes, and where it is from"):
         st.markdown("\n".join(f"- {each}" for each in panel.assumptions))

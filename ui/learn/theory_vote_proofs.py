@@ -27,8 +27,8 @@ from dpforest.theory.votes_printed import (
 from ui.learn.theorem import (
     BoundStatus,
     Picture,
-    Shown,
     Theorem,
+    TheoremView,
     at_most,
     choose,
     dots_of,
@@ -52,20 +52,20 @@ CONFIDENCE = 0.95
 LEAF_SHARE = 40  # the constant K of Theorem 5.8, which a note states
 
 
-def coin() -> Shown:
+def coin() -> TheoremView:
     """Draw the controls and return the charts for Theorems 5.2, 5.5 and 5.8 of Bojarski and others.
 
     They bound the error of the coin rule on the training rows.
     """
     table = present_table(two_classes=True)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
     k = pick("Trees", TREES, 1001, "coin_trees", "How many random trees give the coin its chance.", thousands)
     e, guessing, rows = tree_error(measures), measures["guessing"], measures["rows"]
     limit = 1 - mean_weight_bound(e)
     x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
-    here, tossed = _coin_bound(e, k, rows), 1 - measures["label_share"]
+    bound, tossed = _coin_bound(e, k, rows), 1 - measures["label_share"]
     votes = {int(n): v for n, v in measures["vote_error"].items()}
     figure = theory_chart(
         Chart(
@@ -80,15 +80,15 @@ def coin() -> Shown:
                 dots_of(dict.fromkeys(votes, tossed), "measured coin", lambda n, v: f"{n} trees: {share(v)} wrong"),
                 dots_of(votes, "measured majority vote", lambda n, v: f"{n} trees: {share(v)} wrong", 1),
             ],
-            yours=(k, here, f"{k:,} trees: {at_most(here)}"),
-            level=(guessing, f"guessing: {share(guessing)}"),
+            yours=(k, bound, f"{k:,} trees: {at_most(bound)}"),
+            comparison=(guessing, f"guessing: {share(guessing)}"),
         )
     )
     trees = plural(k, "tree")
     truth = f"Measured on {rows:,} rows of {name}: coin {share(tossed)}, majority vote {share(votes[max(votes)])}."
-    if here < guessing:
+    if bound < guessing:
         why = (
-            f"with {trees} a coin errs on {at_most(here)} of the rows with {percent_text(CONFIDENCE)} confidence, and "
+            f"with {trees} a coin errs on {at_most(bound)} of the rows with {percent_text(CONFIDENCE)} confidence, and "
             f"guessing errs on {share(guessing)}. {truth}"
         )
     else:
@@ -96,7 +96,7 @@ def coin() -> Shown:
         when = f"No number of trees helps, because the bound stays above {share(limit)}."
         if first:
             when = f"From {first:,} trees on the bound is below guessing."
-        why = f"the bound with {trees} is {at_most(here)}, and guessing errs on {share(guessing)}. {when} {truth}"
+        why = f"the bound with {trees} is {at_most(bound)}, and guessing errs on {share(guessing)}. {when} {truth}"
     noisy = coin_bound(min(e + 1 / LEAF_SHARE, 0.5) - 1 / LEAF_SHARE, 0.0, 0.0, LEAF_SHARE)
     note = (
         "The coin errs as often on average with 1 tree as with 300: more trees only make its error vary less. A "
@@ -104,9 +104,9 @@ def coin() -> Shown:
         f"with the mean share” as its voting. With noise on the counts the limit is {share(noisy)} (Theorem 5.8, "
         f"K = {LEAF_SHARE}), and the theorem needs as many rows as “… with privacy”."
     )
-    alt = f"Error of a coin: {at_most(here)} with {trees}; measured {share(tossed)}; guessing {share(guessing)}."
-    status = BoundStatus(here < guessing, why)
-    return Shown(status, [Picture("What a coin gets wrong", "Do not share", figure, alt)], note)
+    alt = f"Error of a coin: {at_most(bound)} with {trees}; measured {share(tossed)}; guessing {share(guessing)}."
+    status = BoundStatus(bound < guessing, why)
+    return TheoremView(status, [Picture("What a coin gets wrong", "Do not share", figure, alt)], note)
 
 
 def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
@@ -120,25 +120,25 @@ def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
     return coin_bound(e, min(slack_of(n_trees, n_rows, 1 - error_probability), 1.0), toss_slack)
 
 
-def other_rows() -> Shown:
+def other_rows() -> TheoremView:
     """Draw the controls and return the charts for Theorems 5.3 and 5.4 of Bojarski and others, on held-out rows.
 
     With enough rows, a vote errs on held-out rows hardly more often than on its training rows.
     """
     table = present_table(two_classes=True)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
     rule = choose("Vote", VOTE_RULES, "other_rule", "Majority: each tree has one vote. Average: of the trees’ shares.")
     n = pick("Rows", OTHER_ROWS, 10**12, "other_rows", "Rows to learn from, and as many other rows.", size_text)
-    about = "How far votes may be off. More slack: fewer trees and rows, and a weaker bound."
-    d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3], 0.1, "other_slack", about)
-    about = "Larger: fewer rows are given up, but smaller leaves have to look alike in both halves."
-    parts = pick("K: leaves given up below 1/K of the mean", [20, 40, 80, 160], 20, "other_leaf_share", about)
+    help_text = "How far votes may be off. More slack: fewer trees and rows, and a weaker bound."
+    d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3], 0.1, "other_slack", help_text)
+    help_text = "Larger: fewer rows are given up, but smaller leaves have to look alike in both halves."
+    parts = pick("K: leaves given up below 1/K of the mean", [20, 40, 80, 160], 20, "other_leaf_share", help_text)
     e, guessing, depth = tree_error(measures), measures["guessing"], measures["depth"]
     limit, trained = 1 - sure_rows(e, d, rule, parts), 1 - sure_rows(e, d, rule)
     x = np.logspace(3, 14, 221).tolist()
-    at, first = held_out_probability(n, depth, d, parts), rows_to_hold_out(depth, d, parts)
+    chance, first = held_out_probability(n, depth, d, parts), rows_to_hold_out(depth, d, parts)
     figure = theory_chart(
         Chart(
             Axis("rows", 1e3, 1e14, log=True),
@@ -148,8 +148,12 @@ def other_rows() -> Shown:
                 FormulaCurve(x, [1 - 1 / v for v in x], "on the training rows", 1),
             ],
             "below",
-            yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else proved(at)}"),
-            level=None,
+            yours=(
+                n,
+                chance,
+                f"{size_text(n)} rows: {size_text(chance) if chance <= 0 else proved(chance)}",
+            ),
+            comparison=None,
         )
     )
     wants = f"{name} has {measures['rows']:,} rows; for trees of depth {depth} the probability is above 0 "
@@ -160,8 +164,10 @@ def other_rows() -> Shown:
             f"it would promise an error of {at_most(limit)}, and guessing errs on {share(guessing)}. More rows do not "
             "help; a smaller slack or a larger K may."
         )
-    elif at > 0:
-        why = f"with a probability of {proved(at)}, {at_most(limit)} of {size_text(n)} other rows are wrong. {wants}"
+    elif chance > 0:
+        why = (
+            f"with a probability of {proved(chance)}, {at_most(limit)} of {size_text(n)} other rows are wrong. {wants}"
+        )
     else:
         why = f"at {size_text(n)} rows its probability is below 0, which is no information. {wants}"
     halved = 1 - sure_rows(e, d, rule, parts / 2)
@@ -170,27 +176,27 @@ def other_rows() -> Shown:
         f"With noise on the counts only half of K counts, which gives {at_most(halved)}. The theorem needs leaves that "
         "look alike in training rows and other rows; the held-out accuracy that Explore simulates needs no such thing."
     )
-    alt = f"Probability that the bound on other rows holds: {size_text(at)} at {size_text(n)} rows."
-    status = BoundStatus(at > 0 and limit < min(guessing, 0.5), why)
-    return Shown(status, [Picture("When the bound holds on other rows", "Do not share", figure, alt)], note)
+    alt = f"Probability that the bound on other rows holds: {size_text(chance)} at {size_text(n)} rows."
+    status = BoundStatus(chance > 0 and limit < min(guessing, 0.5), why)
+    return TheoremView(status, [Picture("When the bound holds on other rows", "Do not share", figure, alt)], note)
 
 
-def best_number() -> Shown:
+def best_number() -> TheoremView:
     """Draw the controls and return the charts for Theorems 5.7 and 5.9 of Bojarski and others.
 
     If all trees share ε, a certain number of trees is best.
     """
     table = present_table(two_classes=False)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     epsilon = choose_epsilon(others=False)
-    about = "Average: of the trees’ shares (5.7). Coin: with the mean share as its chance (5.9)."
-    rule = choose("Vote", RULES, "optimal_rule", about)
+    help_text = "Average: of the trees’ shares (5.7). Coin: with the mean share as its chance (5.9)."
+    rule = choose("Vote", RULES, "optimal_rule", help_text)
     n = pick("Rows", MANY_ROWS, 10**22, "optimal_rows", "How many rows the table has.", size_text)
     depth = pick("Depth", list(range(1, 11)), 1, "optimal_depth", "Questions on a path.")
-    about = "On average over all random trees, without noise."
-    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", about, percent_text)
-    here, (x, curve, first) = direct_bound(e, n, depth, epsilon, rule), _best_numbers(depth, epsilon, rule)
+    help_text = "On average over all random trees, without noise."
+    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", help_text, percent_text)
+    bound, (x, curve, first) = direct_bound(e, n, depth, epsilon, rule), _best_numbers(depth, epsilon, rule)
     proved = [trees if first and rows >= first else math.nan for rows, trees in zip(x, curve, strict=True)]
     figure = theory_chart(
         Chart(
@@ -200,31 +206,33 @@ def best_number() -> Shown:
                 FormulaCurve(x, curve, "the formula, nothing proved", 2),
                 FormulaCurve(x, proved, "where the bound holds", 0, PRIVATE),
             ],
-            yours=(n, here.trees, f"{size_text(n)} rows: {here.trees:,} trees"),
+            yours=(n, bound.trees, f"{size_text(n)} rows: {bound.trees:,} trees"),
         )
     )
     rows, name = len(table.frame), plain(table.short_title, 40)
     wants = f"{name} has {rows:,} rows; the bound means something "
     wants += f"from {size_text(first)} rows on." if first else "for no number of rows."
-    status = _number_says(here, n, epsilon, wants)
+    status = _number_status(bound, n, epsilon, wants)
     note = (
-        f"The bound as printed is {at_most(here.printed)}, by the algebra of its proof {at_most(here.derived)}. The "
+        f"The bound as printed is {at_most(bound.printed)}, by the algebra of its proof {at_most(bound.derived)}. The "
         "best number grows like the fourth root of the rows, and not like their logarithm, as the paper remarks. To "
         "choose the number of trees for a table, see “Trees” on Compare, which simulates it."
     )
-    alt = f"Best number of trees by rows: {here.trees:,} at {size_text(n)} rows; it means something from "
+    alt = f"Best number of trees by rows: {bound.trees:,} at {size_text(n)} rows; it means something from "
     alt += f"{size_text(first)} rows on." if first else "no number of rows on."
-    return Shown(status, [Picture("The best number of trees", "From a formula", figure, alt)], note, names_rows=True)
+    return TheoremView(
+        status, [Picture("The best number of trees", "From a formula", figure, alt)], note, names_rows=True
+    )
 
 
-def _number_says(here: DirectBound, n: int, epsilon: float, wants: str) -> BoundStatus:
-    trees = f"{here.trees:,} tree{'s' * (here.trees > 1)}"
-    if here.derived >= 0.5:
-        none = f"it would promise an error of {at_most(here.derived)}, no better than a coin."
+def _number_status(bound: DirectBound, n: int, epsilon: float, wants: str) -> BoundStatus:
+    trees = f"{bound.trees:,} tree{'s' * (bound.trees > 1)}"
+    if bound.derived >= 0.5:
+        none = f"it would promise an error of {at_most(bound.derived)}, no better than a coin."
         return BoundStatus(False, f"{none} More rows do not help; better trees do.")
-    if here.probability > 0:
-        right = f"with {trees}, {at_most(here.derived)} of {size_text(n)} training rows are wrong"
-        return BoundStatus(True, f"{right}, with a probability of {proved(here.probability)}. {wants}")
+    if bound.probability > 0:
+        right = f"with {trees}, {at_most(bound.derived)} of {size_text(n)} training rows are wrong"
+        return BoundStatus(True, f"{right}, with a probability of {proved(bound.probability)}. {wants}")
     none = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} the formula names {trees}, and proves nothing."
     return BoundStatus(False, f"{none} {wants}")
 

@@ -23,8 +23,8 @@ from dpforest.theory.votes_printed import printed_probability
 from ui.learn.theorem import (
     BoundStatus,
     Picture,
-    Shown,
     Theorem,
+    TheoremView,
     at_least,
     at_most,
     dots_of,
@@ -46,33 +46,33 @@ ROWS = [m * 10**p for p in range(3, 11) for m in (1, 3)] + [10**11]
 CHANCES = [0.4, 0.45, 0.5, 0.51, 0.52, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 0.95, 0.99]
 
 
-def votes() -> Shown:
+def votes() -> TheoremView:
     """Draw the controls and return the charts for Theorems 5.3 and 5.4 of Bojarski and others.
 
     They bound the error of a vote of many random trees by the mean error of a tree.
     """
     table = present_table(two_classes=True)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
     k = pick("Trees", TREES, 101, "votes", "How many random trees vote.", thousands)
-    about = "Probability that the theorem’s bound holds. It may fail for an unlucky draw of the trees."
-    confidence = pick("Confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999], 0.95, "confidence", about, percent_text)
+    help_text = "Probability that the theorem’s bound holds. It may fail for an unlucky draw of the trees."
+    confidence = pick("Confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999], 0.95, "confidence", help_text, percent_text)
     e, guessing, rows = tree_error(measures), measures["guessing"], measures["rows"]
     x = np.unique(np.logspace(0, 4, 241).round().astype(int)).tolist()
     bounds, sharper = bounds_at(measures, x, confidence)
     (bound,), (better,) = bounds_at(measures, [k], confidence)
-    seen = {int(n): v for n, v in measures["vote_error"].items()}
+    errors = {int(n): v for n, v in measures["vote_error"].items()}
     figure = error_chart(
         Axis("trees", 1, 10_000, log=True),
         "training error of the vote",
         [FormulaCurve(x, bounds, "Theorem 5.4"), FormulaCurve(x, sharper, "Theorem 5.3, sharper", 1)],
-        dots_of(seen, "measured", lambda n, v: f"{n} trees: {share(v)} wrong"),
+        dots_of(errors, "measured", lambda n, v: f"{n} trees: {share(v)} wrong"),
         (k, bound, f"{k:,} trees: {at_most(bound)}"),
         guessing,
     )
-    near = min(seen, key=lambda n: abs(math.log(n / k)))
-    truth = f"Measured with {near} tree{'s' * (near > 1)}: {share(seen[near])}."
+    nearest = min(errors, key=lambda n: abs(math.log(n / k)))
+    truth = f"Measured with {nearest} tree{'s' * (nearest > 1)}: {share(errors[nearest])}."
     first = trees_to_beat(guessing, e, rows, confidence)
     if bound < guessing:
         why = (
@@ -97,11 +97,11 @@ def votes() -> Shown:
         f"{at_most(averaged)}. These figures are without privacy, and on the rows that the trees were trained on."
     )
     alt = (
-        f"Error of votes on this table: bound {at_most(bound)} with {k} trees, measured {share(seen[near])} with "
-        f"{near}, guessing {share(guessing)}."
+        f"Error of votes on this table: bound {at_most(bound)} with {k} trees, measured {share(errors[nearest])} with "
+        f"{nearest}, guessing {share(guessing)}."
     )
     status = BoundStatus(bound < guessing, why)
-    return Shown(status, [Picture("What a vote gets wrong", "Do not share", figure, alt)], note)
+    return TheoremView(status, [Picture("What a vote gets wrong", "Do not share", figure, alt)], note)
 
 
 def percent_text(share_of_one: float) -> str:
@@ -132,7 +132,7 @@ def bounds_at(measures: dict[str, Any], trees: list[int], confidence: float) -> 
     return [majority_bound(e, d) for d in slacks], sharper
 
 
-def private() -> Shown:
+def private() -> TheoremView:
     """Draw the controls and return the charts for Theorem 5.6 of Bojarski and others.
 
     With enough rows and the right number of trees, noise on the leaves' counts hardly harms an averaged vote.
@@ -143,12 +143,12 @@ def private() -> Shown:
     depth = pick("Depth", list(range(1, 11)), 3, "proof_depth", "Questions on a path.")
     d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45], 0.3, "slack",
              "How far votes may be off. With more slack, the bound holds more often but is weaker.")  # fmt: skip
-    about = "Larger: fewer rows are given up, but smaller leaves have to withstand the noise."
-    parts = pick("K: leaves given up below 1/K of the mean", [5, 10, 20, 40, 80, 160], 20, "leaf_share", about)
-    about = "On average over all random trees, without noise."
-    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", about, percent_text)
+    help_text = "Larger: fewer rows are given up, but smaller leaves have to withstand the noise."
+    parts = pick("K: leaves given up below 1/K of the mean", [5, 10, 20, 40, 80, 160], 20, "leaf_share", help_text)
+    help_text = "On average over all random trees, without noise."
+    e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", help_text, percent_text)
     x, bound_values, best, printed = _proved(k, depth, d, parts, epsilon)
-    at, limit = proof_probability(n, k, depth, d, parts, epsilon), private_error_bound(e, d, parts)
+    probability, limit = proof_probability(n, k, depth, d, parts, epsilon), private_error_bound(e, d, parts)
     figure = theory_chart(
         Chart(
             Axis("rows", 1e3, 1e11, log=True),
@@ -159,21 +159,25 @@ def private() -> Shown:
                 FormulaCurve(x, printed, f"{k:,} trees, as printed", 2),
             ],
             "below",
-            yours=(n, at, f"{size_text(n)} rows: {size_text(at) if at <= 0 else proved(at)}"),
+            yours=(
+                n,
+                probability,
+                f"{size_text(n)} rows: {size_text(probability) if probability <= 0 else proved(probability)}",
+            ),
         )
     )
-    status = _proof_says(n, k, at, limit, depth, d, parts, epsilon)
+    status = _proof_status(n, k, probability, limit, depth, d, parts, epsilon)
     note = (
         f"Where the bound holds, {at_most(limit)} of the training rows are wrong. "
         "The vote of too few trees is luck, and each of too many has too small a share of ε. Nothing is measured "
         "here, as no bundled table has so many rows."
     )
-    alt = f"Probability that the bound holds by rows: {size_text(at)} at {size_text(n)} rows."
-    return Shown(status, [Picture("When the proof says something", "From a formula", figure, alt)], note)
+    alt = f"Probability that the bound holds by rows: {size_text(probability)} at {size_text(n)} rows."
+    return TheoremView(status, [Picture("When the proof says something", "From a formula", figure, alt)], note)
 
 
-def _proof_says(
-    n: float, k: int, at: float, limit: float, depth: int, d: float, parts: int, epsilon: float
+def _proof_status(
+    n: float, k: int, probability: float, limit: float, depth: int, d: float, parts: int, epsilon: float
 ) -> BoundStatus:
     first, least = (rows_to_prove(ks, depth, d, parts, epsilon) for ks in ([k], PROOF_TREES))
     if limit >= 0.5:
@@ -183,8 +187,10 @@ def _proof_says(
         if even >= 0.5:
             more = f"Even perfect trees would not help below K = {fewest}."
         return BoundStatus(False, f"it would promise an error of {at_most(limit)}, no better than a coin. {more}")
-    if at > 0:
-        why = f"with a probability of {proved(at)}, {at_most(limit)} of {size_text(n)} training rows are wrong."
+    if probability > 0:
+        why = (
+            f"with a probability of {proved(probability)}, {at_most(limit)} of {size_text(n)} training rows are wrong."
+        )
         return BoundStatus(True, f"{why} It means something from {size_text(first or n)} rows on.")
     best = "No number of trees up to 10,001 makes it say something."
     if least:
@@ -193,7 +199,7 @@ def _proof_says(
     return BoundStatus(
         False,
         f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it holds with a probability of at least "
-        f"{size_text(at)}, and a probability below 0 is no information. {enough} {best}",
+        f"{size_text(probability)}, and a probability below 0 is no information. {enough} {best}",
     )
 
 
@@ -204,15 +210,15 @@ def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[l
     The first is for k trees, the second for the best number of trees, and the third for k trees as the paper prints it.
     """
     x = np.logspace(3, 11, 161).tolist()
-    of_all = [[proof_probability(n, each, depth, d, parts, epsilon) for each in PROOF_TREES] for n in x]
+    probabilities = [[proof_probability(n, each, depth, d, parts, epsilon) for each in PROOF_TREES] for n in x]
     printed = [printed_probability(n, k, depth, d, parts, epsilon) for n in x]
-    return x, [row[PROOF_TREES.index(k)] for row in of_all], [max(row) for row in of_all], printed
+    return x, [row[PROOF_TREES.index(k)] for row in probabilities], [max(row) for row in probabilities], printed
 
 
-def noisy() -> Shown:
+def noisy() -> TheoremView:
     """Draw the controls and return the chart of how often votes of independent trees and of noisy trees are right."""
     table = present_table(two_classes=True)
-    if isinstance(table, Shown):
+    if isinstance(table, TheoremView):
         return table
     measures, name = of_table("noisy_votes", table), plain(table.short_title, 40)
     sizes = [int(k) for k in measures]
@@ -221,8 +227,8 @@ def noisy() -> Shown:
     cells = {n: measures[str(n)] for n in sizes}
     cell, x = cells[k], list(range(1, 302, 2))
     yours = [float(even_vote_right(p, n)) for n in x]
-    alike = {n: float(even_vote_right(c["tree"], n)) for n, c in cells.items()}
-    here, measured = float(even_vote_right(p, k)), {n: c["vote"] for n, c in cells.items()}
+    independent = {n: float(even_vote_right(c["tree"], n)) for n, c in cells.items()}
+    vote_share, measured = float(even_vote_right(p, k)), {n: c["vote"] for n, c in cells.items()}
     by_row = [c["row_by_row"] for c in cells.values()]
     figure = theory_chart(
         Chart(
@@ -230,23 +236,25 @@ def noisy() -> Shown:
             Axis("votes that are right", 0.3, 1, percent=True),
             [
                 FormulaCurve(x, yours, f"independent, each right in {100 * p:g} %"),
-                FormulaCurve(sizes, list(alike.values()), "independent, as good as the measured trees", 1),
+                FormulaCurve(sizes, list(independent.values()), "independent, as good as the measured trees", 1),
                 FormulaCurve(sizes, by_row, "row by row, with each row’s own chance", 2),
             ],
             dots=[dots_of(measured, "measured vote", lambda n, v: f"{n} trees: {share(v)}")],
-            yours=(k, here, f"{k} trees: {share(here)}"),
+            yours=(k, vote_share, f"{k} trees: {share(vote_share)}"),
         )
     )
-    why = f"{k} independent votes, each right in {percent_text(p)}, are right together in {share(here)}"
+    why = f"{k} independent votes, each right in {percent_text(p)}, are right together in {share(vote_share)}"
     why += "." if p > 0.5 else ", no better than a coin. Above 50 % for each, more votes help."
     note = (
         f"On {name} a noisy tree of {k} (ε = 1 for all) is right on {share(cell['tree'])} of the held-out rows. If "
-        f"that held for every row alike, their vote would be right in {share(alike[k])}; it is in "
+        f"that held for every row alike, their vote would be right in {share(independent[k])}; it is in "
         f"{share(cell['vote'])}. Trees share their mistakes: some rows are hard for all of them. Taken row by row, "
         f"with each row’s own chance, the same formula gives {share(cell['row_by_row'])}."
     )
-    alt = f"Right votes: formula {share(here)} for {k} trees at {100 * p:g} %, measured {share(cell['vote'])}."
-    return Shown(BoundStatus(p > 0.5, why), [Picture("What a vote gets right", "Do not share", figure, alt)], note)
+    alt = f"Right votes: formula {share(vote_share)} for {k} trees at {100 * p:g} %, measured {share(cell['vote'])}."
+    return TheoremView(
+        BoundStatus(p > 0.5, why), [Picture("What a vote gets right", "Do not share", figure, alt)], note
+    )
 
 
 PANELS = {

@@ -35,7 +35,7 @@ _POLICY: Final = (
 
 
 def _page() -> str:
-    """Return the page of a phone, the same for all rooms, with `{nonce}` where each answer has another number."""
+    """Return the page of a phone, the same for all rooms. Each response puts a new random number for `{nonce}`."""
     html, css, js = ((_FILES / f"phone.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
     return html.replace("/* phone.css */", css).replace("/* phone.js */", js)
 
@@ -79,7 +79,7 @@ class VotingListener:
         with self._lock:
             if self._server is not None:
                 return
-            self._server = server = self._bound()
+            self._server = server = self._bind()
             self._thread = threading.Thread(target=self._serve, args=(server,), name="voting listener", daemon=True)
             self._thread.start()
 
@@ -89,7 +89,7 @@ class VotingListener:
             thread.join(seconds)
         return self.port is None
 
-    def _bound(self) -> SmallServer:
+    def _bind(self) -> SmallServer:
         class Handler(_Handler):
             rooms = self._rooms
 
@@ -125,7 +125,7 @@ class VotingListener:
 
 
 class _Handler(SmallHandler):
-    """The page at `/` and `/LETTERS`, the state of a room at `/LETTERS/state`, and votes at `/LETTERS/vote`."""
+    """Serve the page at `/` and `/LETTERS`, and a room's state at `/LETTERS/state`. Take votes at `/LETTERS/vote`."""
 
     rooms: Rooms
 
@@ -162,8 +162,8 @@ class _Handler(SmallHandler):
 
     def _answer_state(self, code: str) -> None:
         state = phone_state.state_of(self.rooms, code, self._browser(), self.client_address[0])
-        status, shown = (404, {"closed": True}) if state is None else (200, state)
-        self.answer(status, json.dumps(shown).encode(), "application/json")
+        status, content = (404, {"closed": True}) if state is None else (200, state)
+        self.answer(status, json.dumps(content).encode(), "application/json")
 
     @property
     def _cookie_name(self) -> str:

@@ -18,11 +18,11 @@ from ui.server.lan_addresses import lan_addresses
 from ui.server.streamlit_patches import styles
 from ui.shared.controls import known
 
-EVERY: Final = 2.0  # seconds between two updates of the counts
+UPDATE_SECONDS: Final = 2.0  # seconds between two updates of the counts
 
 
 def show(rooms: Rooms, code: str, browser: str, port: int | None, *, close: Callable[[], None]) -> None:
-    """Draw the address, the letters and the counts of a room, and the QR code while the leader wants it.
+    """Draw the address, the letters and the counts of a room, and the QR code unless the leader has hidden it.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ def show(rooms: Rooms, code: str, browser: str, port: int | None, *, close: Call
     shows_qr = state.HOW_TO_JOIN.value
     if host and port is not None and shows_qr:
         st.html(_how_to_join(host, port, code))
-        where = ""
+        address_text = ""
     else:
-        where = f"{host}:{port} · " if host else "no network now: raise hands · "
+        address_text = f"{host}:{port} · " if host else "no network now: raise hands · "
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="room_status"):
-        _counts(rooms, code, browser, where)
+        _counts(rooms, code, browser, address_text)
         if shows_qr:
             with st.popover("No phone gets in?"):
                 _help(hosts, host)
@@ -61,15 +61,15 @@ def address(host: str, port: int, code: str = "") -> str:
 
 
 def host_of_page() -> str:
-    """Return the host in the address of this page, under which the same browser also reaches the listener."""
+    """Return the host in the address of this page. The same browser reaches the listener under this host, too."""
     host = urlsplit(st.context.url or "").hostname or LOOPBACK[0]
     return LOOPBACK[0] if host in LOOPBACK else host
 
 
 def _hosts() -> list[str]:
-    """Return the addresses of this machine. If the leader opened the page under one of them, it comes first."""
-    hosts, of_page = lan_addresses(), host_of_page()
-    return sorted(hosts, key=lambda host: host != of_page)
+    """Return the addresses of this machine. If the leader opened the page under one of them, this one comes first."""
+    hosts, page_host = lan_addresses(), host_of_page()
+    return sorted(hosts, key=lambda host: host != page_host)
 
 
 def _how_to_join(host: str, port: int, code: str) -> str:
@@ -83,17 +83,19 @@ def _how_to_join(host: str, port: int, code: str) -> str:
     )
 
 
-@st.fragment(run_every=EVERY)
-def _counts(rooms: Rooms, code: str, browser: str, where: str) -> None:
+@st.fragment(run_every=UPDATE_SECONDS)
+def _counts(rooms: Rooms, code: str, browser: str, address_text: str) -> None:
+    """Draw the numbers of phones and answers, and record that the page of the leader is open."""
     rooms.stay(code, browser)
-    if (seen := rooms.seen(code)) is None:
+    if (room_state := rooms.state_of(code)) is None:
         st.markdown(f"Room {code} is closed.")
         return
-    phones = plural(seen.n_phones, "phone")
-    st.markdown(f"Room **{code}** · {where}{phones} joined, **{seen.n_answers:,}** answered", width="content")
+    joined = f"{plural(room_state.n_phones, 'phone')} joined"
+    st.markdown(f"Room **{code}** · {address_text}{joined}, **{room_state.n_answers:,}** answered", width="content")
 
 
 def _help(hosts: list[str], host: str) -> None:
+    """Draw advice for phones that cannot open the page, and a choice of addresses if there are several."""
     if len(hosts) > 1:
         known(state.CHOSEN_ADDRESS, hosts)
         question = "This computer has several addresses. Try another one:"
@@ -110,5 +112,5 @@ def _take_address() -> None:
     state.PHONE_ADDRESS.value = state.CHOSEN_ADDRESS.value  # Streamlit drops the value of a control that is hidden
 
 
-def _show_qr(shown: bool) -> None:
-    state.HOW_TO_JOIN.value = shown
+def _show_qr(shows_qr: bool) -> None:
+    state.HOW_TO_JOIN.value = shows_qr
