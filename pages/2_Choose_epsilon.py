@@ -19,7 +19,7 @@ from ui.choose import (
 )
 from ui.choose.answers import Answers
 from ui.compare.chart_and_table import about_delta, about_leaks
-from ui.jobs import baselines
+from ui.jobs.baselines import FITTING, baselines_of
 from ui.jobs.first_release import first_releases
 from ui.jobs.job import n_of_all, run
 from ui.jobs.measures import scale_of
@@ -55,14 +55,14 @@ try:
     lines = {name: sweep_job(table, Line(forest)) for name, forest in settings_of.items()}
     jobs = list(lines.values())
     first_result = first_releases(table, jobs, wish_controls.FEW, st.container())
-    level = baselines.level(table)
+    baselines = baselines_of(table)
 except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
 
 n_ready = min(N_FIRST, n_of_all(jobs))
 best = first_result.cells[wish.column, "mean"].groupby("forest").max().max()
-scale = scale_of(wish.measure, [level], first_result)
+scale = scale_of(wish.measure, [baselines], first_result)
 if best != best or scale.floor is None:  # NaN is the only value that differs from itself
     sorry(f"The measure “{wish.measure}” has no value here, because all held-out rows have one class. Choose another.")
     st.stop()
@@ -77,7 +77,7 @@ with st.container(key="answer_words"):
 with st.container(key="answer_chart"):
     of_one, of_all = st.columns([7, 5], gap="medium")
     curve, dots = of_one.empty(), of_all.empty()
-answers = Answers(lines, first_result, needed, wish, level.labels)
+answers = Answers(lines, first_result, needed, wish, baselines.labels)
 sorted_answers = answers.sorted()
 
 # If guessing reaches the value, no ε is needed, so the smallest ε of the grid is not an answer.
@@ -97,8 +97,8 @@ def draw(result: SweepResult) -> None:
     """Draw the answer from these simulated releases."""
     global answers, scale, n_drawn
     n_drawn += 1
-    answers, scale = Answers(lines, result, needed, wish, level.labels), scale_of(wish.measure, [level], result)
-    if no_need := answer_words.no_need(needed, scale, headroom_of(result, [level], wish.column)):
+    answers, scale = Answers(lines, result, needed, wish, baselines.labels), scale_of(wish.measure, [baselines], result)
+    if no_need := answer_words.no_need(needed, scale, headroom_of(result, [baselines], wish.column)):
         headline.info(no_need, icon=":material/info:")
         dots.empty()
     else:
@@ -109,7 +109,7 @@ def draw(result: SweepResult) -> None:
 
 
 choice, answer = Choice(table, chosen_settings), sorted_answers[0].forest
-is_useless = is_no_better_than_guessing(first_result, level, name, epsilon)
+is_useless = is_no_better_than_guessing(first_result, baselines, name, epsilon)
 is_asked = next_steps.offer(choice, certificate, ledger, answer, smallest[answer], is_useless)
 if chosen_settings.certified:
     recommended.line(table, chosen_settings, next_steps.show_recommended, "Look at it")
@@ -140,7 +140,7 @@ with tabs[open_tab]:
         titled("For a privacy board", "Do not share")
         report_button = report.ReportButton(
             table,
-            lambda shown, column: report.report(shown, chosen_settings, certificate, answers, scale, level, column),
+            lambda shown, column: report.report(shown, chosen_settings, certificate, answers, scale, baselines, column),
         )
         report_button.draw(is_early=not answers.sorted()[0].is_sure)
 
@@ -164,7 +164,7 @@ if not is_asked:
     for _n in run(jobs, N_FIRST, progress, drawn=n_ready):
         draw(gathered(jobs))
         follow_answer()
-    for _n in run([level], 1, progress, baselines.FITTING, drawn=n_of_all([level])):
+    for _n in run([baselines], 1, progress, FITTING, drawn=n_of_all([baselines])):
         draw(gathered(jobs))
     if needed > floor:
         for _ in answers.check([name], progress):

@@ -237,12 +237,12 @@ def test_the_board_report_is_about_the_selected_forest(monkeypatch):
     done = gathered(lines)
     seen = []
     monkeypatch.setattr(report, "render", lambda shown: seen.append(shown) or "")
-    level = baselines.level(data)
-    answers = Answers({line.name: line for line in lines}, done, 0.9, wish, level.labels)
+    reference = baselines.baselines_of(data)
+    answers = Answers({line.name: line for line in lines}, done, 0.9, wish, reference.labels)
     for line in lines:
         chosen = replace(line.line.settings, epsilon=1.0)
         certificate, _ = chosen.estimator(data.domain).preview(data.domain, len(data.frame))
-        report.report(data, chosen, certificate, answers, scale_of("accuracy", [level], done), level)
+        report.report(data, chosen, certificate, answers, scale_of("accuracy", [reference], done), reference)
     for shown, line in zip(seen, lines, strict=True):
         expected = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
         assert [mean for _, mean, _, _ in shown.curve] == pytest.approx(expected[[0.1, 1.0]].tolist())

@@ -128,7 +128,7 @@ def apart(done: SweepResult, measure: str, n_test: float) -> list[Apart]:
     Lines are compared over the releases that all lines have. An ε without such releases is left out. A difference is
     more than chance if it exceeds each of three numbers: one percentage point, the margin of the held-out rows, and two
     standard errors of the difference between releases with the same seeds. `n_test` is the number of rows on which an
-    accuracy would be as precise as the measure (`baselines.rows`).
+    accuracy would be as precise as the measure (`baselines.effective_rows`).
     """
     pieces, compared = done.pieces[np.isfinite(done.pieces["epsilon"])], []
     n_lines = pieces["forest"].nunique()

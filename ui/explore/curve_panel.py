@@ -20,7 +20,7 @@ from ui.explore.delta_gain import DeltaGain
 from ui.explore.headline import is_skewed
 from ui.explore.other_forests import OtherForests
 from ui.explore.stories import class_words
-from ui.jobs.baselines import Baselines, best, floor
+from ui.jobs.baselines import Baselines, best_model, floor_of
 from ui.jobs.results import SweepResult, ceiling_of, headroom_of
 from ui.shared.controls import LINKED, known
 from ui.shared.downloads import as_csv
@@ -48,10 +48,10 @@ class Panel:
         choice: Choice,
         result: SweepResult,
         ledger: Ledger,
-        level: Baselines,
+        baselines: Baselines,
         delta: float = 0.0,
     ) -> None:
-        self._choice, self._ledger, self._level, self._delta = choice, ledger, level, delta
+        self._choice, self._ledger, self._baselines, self._delta = choice, ledger, baselines, delta
         self._result, self._others = result, OtherForests(choice)
         self._warning = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -63,7 +63,7 @@ class Panel:
                     "simulated releases. About two in three fall inside.",
                 )
             shown = "accuracy"
-            if is_skewed(level):
+            if is_skewed(baselines):
                 known(state.MEASURE, MEASURES)
                 shown = st.segmented_control(
                     "Measure",
@@ -87,7 +87,7 @@ class Panel:
             self.progress = st.container(width=300)
             st.download_button(
                 "Curve as CSV",
-                lambda: as_csv(table(self._result, level, choice.settings)),
+                lambda: as_csv(table(self._result, baselines, choice.settings)),
                 "DO_NOT_SHARE_curve.csv",
                 "text/csv",
                 on_click="ignore",
@@ -132,12 +132,12 @@ class Panel:
     def _nothing(self, at: Headroom) -> str:
         """Explain why this forest learns nothing from this table, and what may help."""
         table, settings = self._choice.table, self._choice.settings
-        guess = "always saying “" + plain(class_words(table)[int(self._level.floor["class"])], 20) + "”"
+        guess = "always saying “" + plain(class_words(table)[int(self._baselines.floor["class"])], 20) + "”"
         if self.measure == "balanced_accuracy":
             guess = "always naming one class"
-        held_out, noun = len(self._level.labels), unit_noun(table.unit)
+        held_out, noun = len(self._baselines.labels), unit_noun(table.unit)
         sentences = learns_nothing(at, guess, self._name, held_out, certified=settings.certified, noun=noun)
-        if self.measure == "accuracy" and is_skewed(self._level):
+        if self.measure == "accuracy" and is_skewed(self._baselines):
             other = self._headroom("balanced_accuracy")
             if not other.has_none:
                 sentences += " It does learn something about the rarer classes: choose “balanced accuracy” below, "
@@ -156,16 +156,16 @@ class Panel:
 
     @property
     def _best_name(self) -> str | None:
-        best_model = best([self._level], self.measure)
-        return best_model and best_model[0]
+        model = best_model([self._baselines], self.measure)
+        return model and model[0]
 
     def _headroom(self, measure: str) -> Headroom:
-        (headroom,) = headroom_of(self._result, [self._level], measure).values()
+        (headroom,) = headroom_of(self._result, [self._baselines], measure).values()
         return headroom
 
     @property
     def _floor(self) -> float:
-        value = floor([self._level], self.measure)
+        value = floor_of([self._baselines], self.measure)
         assert value is not None  # guessing has a value for each measure of `MEASURES`
         return value
 
@@ -177,8 +177,8 @@ class Panel:
             result.without_noise(self.measure),
             self._floor,
             settings.epsilon,
-            floor_label=classes[int(self._level.floor["class"])],
-            best=best([self._level], self.measure),
+            floor_label=classes[int(self._baselines.floor["class"])],
+            best=best_model([self._baselines], self.measure),
             certified=settings.certified,
         )
         mark_others(figure, OTHERS)
@@ -186,7 +186,7 @@ class Panel:
 
     def _alt(self, result: SweepResult) -> str:
         mean, exact = result.private(self.measure).mean(axis=0), result.without_noise(self.measure).mean()
-        ceiling, epsilons = ceiling_of(result, [self._level], self.measure), result.epsilons
+        ceiling, epsilons = ceiling_of(result, [self._baselines], self.measure), result.epsilons
         known = f", the best without privacy {percent(ceiling.value)}" if ceiling else ""
         return (
             f"{self._name.capitalize()} goes from {percent(mean[0])} at ε = {epsilons[0]:g} to {percent(mean[-1])} at "
@@ -239,7 +239,7 @@ def _budget_at(epsilon: float, kind: str, delta: float) -> PrivacyLoss:
     return PrivacyLoss.pure(positive_fraction(epsilon)) if kind == PURE else mu_for(positive_fraction(epsilon), delta)
 
 
-def table(result: SweepResult, level: Baselines, settings: ForestSettings) -> pd.DataFrame:
+def table(result: SweepResult, baselines: Baselines, settings: ForestSettings) -> pd.DataFrame:
     """Return the figures of the curve, one row for each ε, for the curator only."""
     accuracy, balanced = result.private("accuracy"), result.private("balanced_accuracy")
     return pd.DataFrame(
@@ -254,7 +254,7 @@ def table(result: SweepResult, level: Baselines, settings: ForestSettings) -> pd
             "balanced_accuracy_sd_over_releases": spread_over(balanced),
             "rows_in_flipped_leaves": result.private("flips").mean(axis=0),
             "same_forest_without_noise": result.without_noise("accuracy").mean(),
-            "floor": level.floor["accuracy"],
+            "floor": baselines.floor["accuracy"],
             "simulated_releases": len(accuracy),
         }
     )

@@ -48,18 +48,18 @@ def _asked(neighbors: str, one: str) -> str:
     return f"whether one {one} is in the table" if neighbors == ADD_REMOVE else f"which of two values one {one} has"
 
 
-def is_skewed(level: Baselines) -> bool:
+def is_skewed(baselines: Baselines) -> bool:
     """Return whether one class is so frequent that always guessing it seems accurate."""
-    return level.floor["accuracy"] > 1 / level.floor["classes"] + 0.1
+    return baselines.floor["accuracy"] > 1 / baselines.floor["classes"] + 0.1
 
 
 class Figures:
     """Four figures, drawn once and refined in place: accuracy, best without privacy, guessing, and what ε means."""
 
     def __init__(
-        self, choice: Choice, certificate: Certificate, ledger: Ledger, result: SweepResult, level: Baselines
+        self, choice: Choice, certificate: Certificate, ledger: Ledger, result: SweepResult, baselines: Baselines
     ) -> None:
-        self._choice, self._certificate, self._ledger, self._level = choice, certificate, ledger, level
+        self._choice, self._certificate, self._ledger, self._baselines = choice, certificate, ledger, baselines
         self._elements = []
         with st.container(key="headline"):
             for column, (label, value, note, help) in zip(st.columns(4), self._texts(result), strict=True):
@@ -76,11 +76,11 @@ class Figures:
     def _texts(self, result: SweepResult) -> list[tuple[str, str, str, str | None]]:
         """Return (label, value, note, help) of each figure."""
         at = list(result.epsilons).index(self._choice.settings.epsilon)  # results always include the current ε
-        shown, floor = is_skewed(self._level), self._level.floor
+        shown, floor = is_skewed(self._baselines), self._baselines.floor
         most_frequent = int(floor["class"])
         accuracy, balanced = (result.private(measure)[:, at] for measure in ("accuracy", "balanced_accuracy"))
         settings = self._choice.settings
-        guesses = is_no_better_than_guessing(result, self._level, settings.name, settings.epsilon)
+        guesses = is_no_better_than_guessing(result, self._baselines, settings.name, settings.epsilon)
         guessing = " · no better than guessing" if guesses else ""
         texts = [
             (
@@ -118,7 +118,9 @@ class Figures:
             "This last forest has all rows in every tree and, if a rule sets the depth, the deepest trees that the "
             "rule allows. The page Compare also shows the other forests without noise."
         )
-        best, balanced = (ceiling_of(result, [self._level], measure) for measure in ("accuracy", "balanced_accuracy"))
+        best, balanced = (
+            ceiling_of(result, [self._baselines], measure) for measure in ("accuracy", "balanced_accuracy")
+        )
         if best is None:
             return "Without privacy", "…", f"still being fitted; {forest}", help
         name, value = THIS_FOREST if best.is_forest else _PLAIN_NAMES.get(best.name, best.name), best.value

@@ -65,7 +65,8 @@ class Instrument:
     job : SweepJob
         Simulated releases of the settings that the page shows.
     result : SweepResult
-    level : Baselines
+    baselines : Baselines
+        Guessing, and models without privacy, on the split of the page.
     measure : str
         Measure that the curve shows, as a column of a sweep's results: "accuracy" or "balanced_accuracy".
     delta : float
@@ -73,10 +74,10 @@ class Instrument:
     """
 
     def __init__(
-        self, choice: Choice, job: SweepJob, result: SweepResult, level: Baselines, measure: str, delta: float = 0.0
+        self, choice: Choice, job: SweepJob, result: SweepResult, baselines: Baselines, measure: str, delta: float = 0.0
     ) -> None:
         assert choice.shape is not None
-        self._choice, self._shape, self._job, self._level = choice, choice.shape, job, level
+        self._choice, self._shape, self._job, self._baselines = choice, choice.shape, job, baselines
         self._result, self._measure, self._delta = result, measure, delta
         self._place: DeltaGenerator = st.empty()
         self._tree: dict[str, Any] | None = None
@@ -198,7 +199,7 @@ class Instrument:
             "certified": settings.certified,
             "byRule": shape.by_rule,
             "curves": curves.to_dict(),
-            "levels": self._levels(),
+            "levels": self._reference_lines(),
             "tree": self._tree,
             "epsilon": _slider("Privacy budget ε", sorted({*scale_of(), settings.epsilon}), settings.epsilon),
             "depth": _slider("Depth", shape.depths, shape.depth, no_depth or by_rule),
@@ -211,24 +212,24 @@ class Instrument:
             "words": self._words(),
         }
 
-    def _levels(self) -> list[dict[str, Any]]:
+    def _reference_lines(self) -> list[dict[str, Any]]:
         """Return two horizontal lines: guessing, and the best model without privacy.
 
         The second line is this forest without noise if no other model is better, or while other models are still being
         fitted.
         """
         exact = float(self._result.without_noise(self._measure).mean())
-        floor = self._level.floor["accuracy"]
+        floor = self._baselines.floor["accuracy"]
         guessing = "guessing"
         if self._measure == "balanced_accuracy":
-            floor = 1 / self._level.floor["classes"]
-        levels = [{"kind": "floor", "value": floor, "words": guessing}]
-        best = ceiling_of(self._result, [self._level], self._measure)
+            floor = 1 / self._baselines.floor["classes"]
+        lines = [{"kind": "floor", "value": floor, "words": guessing}]
+        best = ceiling_of(self._result, [self._baselines], self._measure)
         if best is not None and best.name != THIS_FOREST:
-            levels.append({"kind": "best", "value": best.value, "words": best.words})
+            lines.append({"kind": "best", "value": best.value, "words": best.words})
         else:
-            levels.append({"kind": "exact", "value": exact, "words": "this forest without noise"})
-        return levels
+            lines.append({"kind": "exact", "value": exact, "words": "this forest without noise"})
+        return lines
 
     def _alpha(self) -> dict[str, Any]:
         settings = self._choice.settings

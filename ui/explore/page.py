@@ -25,7 +25,8 @@ from ui.explore import (
     welcome,
 )
 from ui.explore.stories import with_words
-from ui.jobs import baselines, first_release
+from ui.jobs import first_release
+from ui.jobs.baselines import baselines_of
 from ui.jobs.results import SweepResult, is_no_better_than_guessing
 from ui.jobs.sweep_job import Line, SweepJob, promise, sweep_job
 from ui.jobs.warm_up import is_ready, warm_up, warm_up_the_rest
@@ -91,16 +92,16 @@ def show() -> None:
             stored.into(job)
         few = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
         result = first_release.first_releases(table, [job], few, st.empty())
-        level = baselines.level(table)
-        is_useless = is_no_better_than_guessing(result, level, settings.name, settings.epsilon)
+        baselines = baselines_of(table)
+        is_useless = is_no_better_than_guessing(result, baselines, settings.name, settings.epsilon)
         is_asked = release.button(choice, certificate, ledger, release_place, is_useless=is_useless)
-        numbers = headline.Figures(choice, certificate, ledger, result, level)
+        numbers = headline.Figures(choice, certificate, ledger, result, baselines)
         if settings.certified:
             recommended.line(table, settings, _show_forest, "Switch to it")
         welcome.line()
-        panel = curve_panel.Panel(choice, result, ledger, level, certificate.delta)
+        panel = curve_panel.Panel(choice, result, ledger, baselines, certificate.delta)
     with instrument_place:
-        drawing = instrument.Instrument(choice, job, result, level, panel.measure, certificate.delta)
+        drawing = instrument.Instrument(choice, job, result, baselines, panel.measure, certificate.delta)
     if stored:
         time.sleep(AWAY)
         warm_up(settings, panel.progress)
@@ -115,7 +116,7 @@ def show() -> None:
 
     def other_work() -> bool:
         """Do one step: fit the best model without privacy, simulate the instrument's lines, or try other forests."""
-        return level.step() or drawing.step() or panel.look_elsewhere()
+        return baselines.step() or drawing.step() or panel.look_elsewhere()
 
     # Refine the curve until a control moves, and do the other work in between. Do neither while the release dialog is
     # open, because the dialog's buttons would wait for the end of this run. Closing the dialog reruns the page.

@@ -19,8 +19,7 @@ from dpforest.evaluation.headroom import Headroom, headroom
 from dpforest.simulation import sweep
 from dpforest.simulation.pieces import Row
 from dpforest.tables.features import plural
-from ui.jobs import baselines
-from ui.jobs.baselines import Baselines
+from ui.jobs.baselines import Baselines, best_model, effective_rows, floor_of
 from ui.jobs.sweep_job import SweepJob
 
 QUANTILES: Final = (0.1, 0.9)
@@ -184,19 +183,19 @@ class Ceiling(NamedTuple):
         return f"{self.name} without noise" if self.is_forest else f"{self.name}, no privacy"
 
 
-def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ceiling | None:
+def ceiling_of(result: SweepResult, baselines: list[Baselines], measure: str) -> Ceiling | None:
     """Return the best of the models without privacy and of the forests without noise.
 
     The result is None until all models are fitted.
 
     Parameters
     ----------
-    levels : list of Baselines
+    baselines : list of Baselines
         Baselines on each split.
     measure : str
         Column of the measure in the result, such as "balanced_accuracy".
     """
-    others = baselines.best(levels, measure)
+    others = best_model(baselines, measure)
     if others is None:
         return None
     exact = result.means_without_noise(measure)
@@ -204,12 +203,12 @@ def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ce
     return max(Ceiling(*others, False), *forests, key=lambda ceiling: ceiling.value)
 
 
-def headroom_of(result: SweepResult, levels: list[Baselines], measure: str) -> dict[str, Headroom]:
+def headroom_of(result: SweepResult, baselines: list[Baselines], measure: str) -> dict[str, Headroom]:
     """Return the headroom of each forest, by name. For F1, which has no floor, use balanced accuracy instead."""
-    floor = baselines.floor(levels, measure)
+    floor = floor_of(baselines, measure)
     if floor is None:
-        return headroom_of(result, levels, "balanced_accuracy")
-    n, best = baselines.rows(levels, measure), baselines.best(levels, measure)
+        return headroom_of(result, baselines, "balanced_accuracy")
+    n, best = effective_rows(baselines, measure), best_model(baselines, measure)
     return {
         name: headroom(
             result.private(measure, name), result.without_noise(measure, name), floor, n, best=best and best[1]
@@ -218,8 +217,8 @@ def headroom_of(result: SweepResult, levels: list[Baselines], measure: str) -> d
     }
 
 
-def is_no_better_than_guessing(result: SweepResult, level: Baselines, forest: str, epsilon: float) -> bool:
+def is_no_better_than_guessing(result: SweepResult, baselines: Baselines, forest: str, epsilon: float) -> bool:
     """Return whether a forest's mean accuracy at an ε exceeds that of guessing by no more than chance can explain."""
     at = int(np.abs(np.log(np.asarray(result.epsilons) / epsilon)).argmin())
-    headroom = headroom_of(result, [level], "accuracy")[forest]
+    headroom = headroom_of(result, [baselines], "accuracy")[forest]
     return float(result.private("accuracy", forest)[:, at].mean()) <= headroom.floor + headroom.noise
