@@ -32,15 +32,15 @@ def groups(features: Sequence[Feature]) -> dict[str, list[str]]:
         names = [f.name for f in features if f.kind == kind]
         if 0 < len(names) < len(features):
             by_group[title] = names
-    return by_group | alike(by_group[ALL])
+    return by_group | groups_by_beginning(by_group[ALL])
 
 
-def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[str]]:
+def groups_by_beginning(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[str]]:
     """Group names by their beginning, the largest group first. Its key is the longest common beginning.
 
     A beginning that all names share forms a group only with `all_of_them`.
 
-    >>> alike(["x1", "x2", "x3"]), alike(["x1", "x2", "x3"], all_of_them=True)
+    >>> groups_by_beginning(["x1", "x2", "x3"]), groups_by_beginning(["x1", "x2", "x3"], all_of_them=True)
     ({}, {'x…': ['x1', 'x2', 'x3']})
     """
     by_start: dict[str, list[str]] = {}

@@ -40,7 +40,19 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
 class Panel:
     """The chart of accuracy against ε, with text.
 
-    `refine` updates the chart and the text in place. `delta` is the δ at which costs are stated as ε.
+    `refine` updates the chart and the text in place.
+
+    Parameters
+    ----------
+    delta : float
+        The δ at which costs are stated as ε.
+
+    Attributes
+    ----------
+    measure : str
+        Measure that the chart shows, as a column of a sweep's results.
+    progress : container of Streamlit
+        Place for progress bars.
     """
 
     def __init__(
@@ -52,7 +64,7 @@ class Panel:
         delta: float = 0.0,
     ) -> None:
         self._choice, self._ledger, self._baselines, self._delta = choice, ledger, baselines, delta
-        self._result, self._others = result, OtherForests(choice)
+        self._result, self._other_forests = result, OtherForests(choice)
         self._warning = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             with st.container(width="content"):
@@ -62,10 +74,10 @@ class Panel:
                     help="Measured on held-out records. The band is one standard deviation to either side, over "
                     "simulated releases. About two in three fall inside.",
                 )
-            shown = "accuracy"
+            measure_name = "accuracy"
             if is_skewed(baselines):
                 known(state.MEASURE, MEASURES)
-                shown = st.segmented_control(
+                measure_name = st.segmented_control(
                     "Measure",
                     list(MEASURES),
                     default="accuracy",
@@ -74,7 +86,7 @@ class Panel:
                     bind=LINKED,
                     label_visibility="collapsed",
                 )
-        self._name = shown if shown in MEASURES else "accuracy"
+        self._name = measure_name if measure_name in MEASURES else "accuracy"
         self.measure = MEASURES[self._name]
         self._drawn, self._redrawn = self._figure(result), 0
         with st.expander("The curve as a chart, with the same forest without noise and with ε of known releases"):
@@ -96,10 +108,10 @@ class Panel:
         self._gain = DeltaGain(choice)
         with st.expander("What stands behind these figures"):
             settings = choice.settings
-            held = "" if settings.certified else " claimed"
-            badge("Simulated", f" at ε = {settings.epsilon:g}{at_delta(settings.delta)}{held}, {settings.neighbors}")
+            claim = "" if settings.certified else " claimed"
+            badge("Simulated", f" at ε = {settings.epsilon:g}{at_delta(settings.delta)}{claim}, {settings.neighbors}")
             self._price = st.empty()
-        self._say(result)
+        self._write_text(result)
 
     def refine(self, result: SweepResult) -> None:
         """Redraw the chart, the text and the download from a result with more simulated releases."""
@@ -111,32 +123,36 @@ class Panel:
             self._redrawn += 1
             chart(figure, self._alt(result), self._place, title=_TITLE, key=f"curve_{self._redrawn}")
             self._drawn = figure
-        self._say(result)
+        self._write_text(result)
 
-    def _say(self, result: SweepResult) -> None:
+    def _write_text(self, result: SweepResult) -> None:
         """Describe the chart in words. A notice comes first if the forest does not clearly beat guessing."""
-        at = self._headroom(self.measure)
-        if at.has_none:
-            self._warning.info(self._nothing(at), icon=":material/info:")
-            why = "too few rows are held out" if at.is_undecided else "without privacy it is no better than guessing"
+        headroom = self._headroom(self.measure)
+        if headroom.has_none:
+            self._warning.info(self._message_without_headroom(headroom), icon=":material/info:")
+            why = (
+                "too few rows are held out"
+                if headroom.is_undecided
+                else "without privacy it is no better than guessing"
+            )
             self._insight.caption(f"This curve does not show what privacy costs: {why}.", width="content")
         else:
             self._warning.empty()
             what = "privacy" if self._choice.settings.certified else "its noise"
             means = result.private(self.measure).mean(axis=0)
             self._insight.caption(
-                what_privacy_costs(result.epsilons, means, at, self._best_name, what), width="content"
+                what_privacy_costs(result.epsilons, means, headroom, self._best_name, what), width="content"
             )
         self._price.caption(price(len(result.private("accuracy")), result.epsilons, self._ledger, self._delta))
 
-    def _nothing(self, at: Headroom) -> str:
+    def _message_without_headroom(self, headroom: Headroom) -> str:
         """Explain why this forest learns nothing from this table, and what may help."""
         table, settings = self._choice.table, self._choice.settings
         guess = "always saying “" + plain(class_words(table)[int(self._baselines.floor["class"])], 20) + "”"
         if self.measure == "balanced_accuracy":
             guess = "always naming one class"
         held_out, noun = len(self._baselines.labels), unit_noun(table.unit)
-        sentences = learns_nothing(at, guess, self._name, held_out, certified=settings.certified, noun=noun)
+        sentences = learns_nothing(headroom, guess, self._name, held_out, certified=settings.certified, noun=noun)
         if self.measure == "accuracy" and is_skewed(self._baselines):
             other = self._headroom("balanced_accuracy")
             if not other.has_none:
@@ -144,15 +160,15 @@ class Panel:
                 sentences += "which counts every class alike."
         reading = read_by(table, settings)
         wide = overwide_features(reading.domain, split(reading).X_train)
-        helps = what_helps(at, self._best_name, greedy=FORESTS[settings.kind].chooses_questions, wide=wide)
-        return f"{_first_look(table)}{sentences} {helps}{self._others.sentence(self.measure, at)}"
+        helps = what_helps(headroom, self._best_name, greedy=FORESTS[settings.kind].chooses_questions, wide=wide)
+        return f"{_first_look(table)}{sentences} {helps}{self._other_forests.sentence(self.measure, headroom)}"
 
-    def look_elsewhere(self) -> bool:
+    def step(self) -> bool:
         """Do one step of background work: measure the effect of δ, or simulate a part of another forest.
 
         Return False if no work is left. Other forests are simulated only if this forest learns nothing.
         """
-        return self._gain.step() or (self._headroom(self.measure).has_none and self._others.step())
+        return self._gain.step() or (self._headroom(self.measure).has_none and self._other_forests.step())
 
     @property
     def _best_name(self) -> str | None:
@@ -187,11 +203,11 @@ class Panel:
     def _alt(self, result: SweepResult) -> str:
         mean, exact = result.private(self.measure).mean(axis=0), result.without_noise(self.measure).mean()
         ceiling, epsilons = ceiling_of(result, [self._baselines], self.measure), result.epsilons
-        known = f", the best without privacy {percent(ceiling.value)}" if ceiling else ""
+        ceiling_words = f", the best without privacy {percent(ceiling.value)}" if ceiling else ""
         return (
             f"{self._name.capitalize()} goes from {percent(mean[0])} at ε = {epsilons[0]:g} to {percent(mean[-1])} at "
             f"ε = {epsilons[-1]:g}; the floor is {percent(self._floor)}, this forest without noise "
-            f"{percent(float(exact))}{known}."
+            f"{percent(float(exact))}{ceiling_words}."
         )
 
 
@@ -212,25 +228,26 @@ def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0
     delta : float
         The δ at which each ε of the curve and each sum is stated. It is above 0 if the noise is Gaussian.
     """
-    points = len(epsilons)
+    n_epsilons = len(epsilons)
     budget = ledger.budget
     if budget is None:
         return (
             "These are simulated; nothing is released. As published, the "
-            f"{plural(repeats * points, 'forest')} behind the curve do not have the ε they claim, so no sum says "
+            f"{plural(repeats * n_epsilons, 'forest')} behind the curve do not have the ε they claim, so no sum says "
             "what releasing them would cost."
         )
     # A release may cost less than its budget, but it costs the same share of its budget at each ε.
     each = ledger.loss * repeats
     budgets = PrivacyLoss.total((_budget_at(e, ledger.kind, delta) for e in epsilons), ledger.kind)
     all_of_them = PrivacyLoss(ledger.kind, each.amount / budget.amount * budgets.amount)
-    at, adds = at_delta(delta), "" if ledger.kind == PURE else " What Gaussian noise costs adds up in μ², not in ε."
-    here = "one forest" if repeats == 1 else f"{repeats} forests"
+    at, mu_note = at_delta(delta), "" if ledger.kind == PURE else " What Gaussian noise costs adds up in μ², not in ε."
+    forests = "one forest" if repeats == 1 else f"{repeats} forests"
     return (
-        f"These are simulated; nothing is released. Releasing {here} at ε = {epsilon_text(budget.epsilon(delta))} "
-        "would cost ε = "
-        f"{sum_text(each.epsilon(delta))}{at}, and all {repeats * points} of the curve would cost ε = "
-        f"{sum_text(all_of_them.epsilon(delta))}{at} ({ledger.neighbors}); no ε covers the lines without noise.{adds}"
+        f"These are simulated; nothing is released. Releasing {forests} at "
+        f"ε = {epsilon_text(budget.epsilon(delta))} would cost ε = "
+        f"{sum_text(each.epsilon(delta))}{at}, and all {repeats * n_epsilons} of the curve would cost ε = "
+        f"{sum_text(all_of_them.epsilon(delta))}{at} ({ledger.neighbors}); no ε covers the lines without "
+        f"noise.{mu_note}"
     )
 
 
@@ -240,7 +257,7 @@ def _budget_at(epsilon: float, kind: str, delta: float) -> PrivacyLoss:
 
 
 def table(result: SweepResult, baselines: Baselines, settings: ForestSettings) -> pd.DataFrame:
-    """Return the figures of the curve, one row for each ε, for the curator only."""
+    """Return the figures of the curve, with a row for each ε. Only the curator may see them."""
     accuracy, balanced = result.private("accuracy"), result.private("balanced_accuracy")
     return pd.DataFrame(
         {

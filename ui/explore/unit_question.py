@@ -38,8 +38,8 @@ def show(table: Table) -> None:
     )
     columns = candidates(table)
     question_key, column_key = state.WHOSE_ROWS(table.key[:12]), state.PERSON_COLUMN(table.key[:12])
-    same = {same_person(name): name for name in _repeated(table, columns)}
-    options = [EACH_ROW, *same, SEVERAL]
+    column_of_answer = {same_person(name): name for name in _repeated(table, columns)}
+    options = [EACH_ROW, *column_of_answer, SEVERAL]
     known(question_key, options)
     unfinished = state.PERSONS_WITHOUT_COLUMN.value
     several = table.domain.unit or table.key in unfinished
@@ -71,8 +71,8 @@ def show(table: Table) -> None:
             _declare(table, unit)
         if unit is None:
             st.warning(NO_COLUMN, icon=":material/warning:")
-    elif answer in same and table.domain.unit != same[answer]:
-        _declare(table, same[answer])
+    elif answer in column_of_answer and table.domain.unit != column_of_answer[answer]:
+        _declare(table, column_of_answer[answer])
     elif answer == EACH_ROW and current != EACH_ROW:
         _declare(table, None)
     if table.domain.unit:
