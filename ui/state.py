@@ -30,7 +30,7 @@ class Key(str):
         Result of `value` if the session has no value. For the types dict, list and set, the default is a new empty
         object, which `value` stores in the session.
     fits : callable, optional
-        Returns whether a value of an allowed type is allowed.
+        Returns whether a value that has an allowed type is allowed. By default, every such value is.
     linked : bool
         Whether the value is a part of the page's link.
     stays : bool
@@ -61,6 +61,7 @@ class Key(str):
         return str, (str(self),)
 
     def fits(self, value: Any) -> bool:
+        """Return whether a value has an allowed type and meets the further condition."""
         if isinstance(self.kind, str):
             return type(value).__name__ == self.kind
         kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
@@ -222,7 +223,7 @@ EFFECT_ON = Key("effect_on", str)
 
 # Background work
 WORKED = Key("worked", tuple, fits=_pair)
-PATIENT = Key("patient", object)
+UNLIMITED_WORK = Key("unlimited_work", object)
 STOPPED = Key("stopped", object)
 PAUSED = Key("paused", bool, False)
 

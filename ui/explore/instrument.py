@@ -361,7 +361,7 @@ def _equal_strategies(classified: dict[str, dict[float, bytes]]) -> dict[str, st
 
     A strategy without such a partner is left out.
 
-    >>> _alike({"1": {0.1: b"a", 1.0: b"b"}, "carried": {1.0: b"b"}, "0": {1.0: b"c"}})
+    >>> _equal_strategies({"1": {0.1: b"a", 1.0: b"b"}, "carried": {1.0: b"b"}, "0": {1.0: b"c"}})
     {'1': 'carried', 'carried': '1'}
     """
     same = dict[str, str]()

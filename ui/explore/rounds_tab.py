@@ -12,7 +12,7 @@ from dpforest.plotting.words import value_text
 from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from dpforest.trees.routing import leaves_of_rows
-from ui.shared.attribute_effects import attributes, chance_of_a_turn, noise_alone
+from ui.shared.attribute_effects import reversal_chance, reversal_sentence, show_effects
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split
@@ -26,7 +26,7 @@ def show(choice: Choice, view: ForestView) -> None:
     """Draw the charts below the tree: accuracy by round, and the importances and effects of attributes."""
     assert view.added is not None
     _by_round(choice, view)
-    attributes(view.added, "Simulated")
+    show_effects(view.added, "Simulated")
 
 
 def _by_round(choice: Choice, view: ForestView) -> None:
@@ -74,7 +74,7 @@ def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
     verdict_words = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
     st.markdown(
         f"The scores vote for **{plain(classes[winner])}** ({scores[winner]:+.3f}), {verdict_words}. "
-        f"{noise_alone(added, scores)}"
+        f"{reversal_sentence(added, scores)}"
     )
     features = added.domain.features
     names = [f"{f.name} = {value_text(f, int(code))}" for f, code in zip(features, codes, strict=True)]
@@ -97,7 +97,7 @@ def flips_of_records(choice: Choice, view: ForestView) -> str:
     codes = split(read_by(choice.table, choice.settings)).X_test[:MOST_ROWS]
     leaves = leaves_of_rows(view.trees, view.domain, codes)
     scores = sum((view.added.leaf_scores[at] for at in leaves), np.zeros((len(codes), view.domain.n_classes)))
-    mean = float(np.mean([chance_of_a_turn(view.added, row) for row in scores]))
+    mean = float(np.mean([reversal_chance(view.added, row) for row in scores]))
     return (
         f"The prediction of a record depends on all {plural(view.trees.n_trees, 'round')}, and noise alone reverses it "
         f"in about **{flip_percent(mean)}** of releases, on average over held-out records."

@@ -65,7 +65,7 @@ def show(table: Table) -> None:
             placeholder="Choose a column",
         )
         if unit is None and table.key not in unfinished:
-            tables.say_whose_rows(table, None, several=True)
+            tables.keep_unit_answer(table, None, several=True)
             st.rerun()
         elif unit != table.domain.unit and unit is not None:
             _declare(table, unit)
@@ -135,7 +135,7 @@ def _declare(table: Table, unit: str | None) -> None:
     except DomainError as problem:
         sorry(problem)
         return
-    tables.say_whose_rows(table, unit)
+    tables.keep_unit_answer(table, unit)
     if domain != table.domain:
         tables.edit(table, domain)
     st.rerun()

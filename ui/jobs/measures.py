@@ -30,7 +30,7 @@ GUESSES: Final = {
 def scale_of(measure: str, baselines: list[Baselines], done: SweepResult) -> MeasureScale:
     """Return the format, floor and ceiling of a measure. The ceiling is None until all models are fitted.
 
-    Floor and ceiling are means over splits; `baselines` has the baselines of each split.
+    Floor and ceiling are means over splits. `baselines` has one item for each split.
     """
     name = MEASURES[measure]
     floor = floor_of(baselines, name)

@@ -22,7 +22,7 @@ from dpforest.voting import CLIPPED_LOGISTIC
 from ui import state
 from ui.server import uploads
 from ui.shared import cache, figures, tables
-from ui.shared.attribute_effects import attributes
+from ui.shared.attribute_effects import show_effects
 from ui.shared.downloads import offer_csv
 from ui.shared.loss_words import at_delta
 from ui.shared.page import Badge, sorry, titled
@@ -121,7 +121,7 @@ def explain(forest: ReleasedForest, *, from_file: bool) -> None:
         if kept is not forest:
             scores = AddedScores.of(forest)
             state.SCORES_OF.value = forest, scores
-        attributes(scores, _badge(forest, from_file))
+        show_effects(scores, _badge(forest, from_file))
     except ValueError as problem:
         sorry(problem)
 

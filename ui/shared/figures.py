@@ -21,7 +21,7 @@ from ui.shared.wording import plain
 
 IN_SIGHT: Final = 9  # number of rows of a table that are visible without scrolling
 PRINTED: Final = 50  # largest number of rows of a printed table
-_WORDS: Final = 6  # a chart without a title is named by this many words of its description
+_WORDS: Final = 6  # a chart without a title gets this many words of its description as its name
 _GREEK: Final = str.maketrans({"ε": "epsilon", "α": "alpha", "δ": "delta", "×": "by"})
 
 
@@ -65,9 +65,9 @@ def table(frame: pd.DataFrame, title: str, place: Any = st, *, public: bool = Fa
     """
     _kept()[title] = Figure(frame, public)
     if len(frame) <= IN_SIGHT or settings.get("height") == "content":
-        return place.dataframe(as_shown(frame), **settings)
+        return place.dataframe(displayable(frame), **settings)
     with place.container():
-        drawn = st.dataframe(as_shown(frame), **settings)
+        drawn = st.dataframe(displayable(frame), **settings)
         with st.container(key=f"printed_{len(_kept())}"):
             st.table(printed_rows(frame))
             if len(frame) > PRINTED:
@@ -87,15 +87,17 @@ def printed_rows(frame: pd.DataFrame) -> pd.DataFrame:
             return "–" if pd.isna(value) else f"{value:.4g}"
         return "–" if value is None or value is pd.NA else plain(value)
 
-    some = frame.head(PRINTED)
-    columns = {plain(name): [text(value) for value in some.iloc[:, i].tolist()] for i, name in enumerate(some)}
-    return pd.DataFrame(columns, index=pd.Index([""] * len(some)))
+    first_rows = frame.head(PRINTED)
+    columns = {
+        plain(name): [text(value) for value in first_rows.iloc[:, i].tolist()] for i, name in enumerate(first_rows)
+    }
+    return pd.DataFrame(columns, index=pd.Index([""] * len(first_rows)))
 
 
-def as_shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table, with a mixed column as text if it has an integer that is too large for Arrow.
+def displayable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table for Streamlit. A mixed column becomes text if it has an integer that is too large for Arrow.
 
-    >>> as_shown(pd.DataFrame({"a": [2**70, "x"], "b": [1, 2]})).to_dict("list")
+    >>> displayable(pd.DataFrame({"a": [2**70, "x"], "b": [1, 2]})).to_dict("list")
     {'a': ['1180591620717411303424', 'x'], 'b': [1, 2]}
     """
     columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
@@ -117,7 +119,7 @@ def _kept() -> dict[str, Figure]:
 
 
 def offer() -> None:
-    """Draw a button that offers all figures drawn so far, so call this last. Opening the button reruns the page."""
+    """Draw a button that offers all figures drawn so far. Call this function last. A press reruns the page."""
     with st.popover("Figures", key=state.FIGURES_OPEN, on_change="rerun"):
         kept = _kept()
         if not kept:
@@ -159,10 +161,10 @@ def _of_table(kept: dict[str, Figure], title: str) -> None:
     st.caption("LaTeX: a tabular for the package booktabs.")
 
 
-def _button(label: str, kept: dict[str, Figure], title: str, ending: str, mime: str, made: Callable) -> None:
+def _button(label: str, kept: dict[str, Figure], title: str, ending: str, mime: str, content: Callable) -> None:
     st.download_button(
         label,
-        made,
+        content,
         file_name(title, ending, public=kept[title].public),
         mime,
         on_click="ignore",

@@ -221,17 +221,18 @@ def shape_of(table: Table) -> tuple[int, frozenset[str]]:
     return len(table.frame), frozenset(str(name).strip() for name in table.frame)
 
 
-def alike(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) -> bool:
+def may_be_same_rows(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) -> bool:
     """Return whether two tables may hold the same rows: row counts are equal, and one has all columns of the other.
 
-    >>> alike((300, frozenset("ab")), (300, frozenset("abc"))), alike((300, frozenset("ab")), (301, frozenset("ab")))
+    >>> ab, abc = frozenset("ab"), frozenset("abc")
+    >>> may_be_same_rows((300, ab), (300, abc)), may_be_same_rows((300, ab), (301, ab))
     (True, False)
     """
     return one[0] == other[0] and bool(one[1] & other[1]) and (one[1] <= other[1] or other[1] <= one[1])
 
 
-def so_alike(group: list[Release], shape: tuple[int, frozenset[str]]) -> str:
-    """Return a phrase that states in what a table of this shape equals the tables of earlier releases."""
+def likeness(group: list[Release], shape: tuple[int, frozenset[str]]) -> str:
+    """Return a phrase that states what a table of this shape has in common with the tables of earlier releases."""
     columns = "Same columns" if all(r.shape[1] == shape[1] for r in group) else "Mostly the same columns"
     return f"{columns}, same number of rows as {numbered(group)}"
 
@@ -320,12 +321,12 @@ def _sum_sentence(group: list[Release]) -> str:
     why = f" A release for “{in_words(ADD_REMOVE, unit)}” counts twice{twice_in}." if mixed else ""
     by = "" if unit is None else f", by {plain(unit, 40)}"
     return (
-        f"**Spent in this session** on {whom(group)}: **ε = {sum_text(total)}{parts}** "
+        f"**Spent in this session** on {table_names(group)}: **ε = {sum_text(total)}{parts}** "
         f"({in_words(relation, unit)}{by}) in {plural(len(group), 'release')}.{why}"
     )
 
 
-def whom(group: list[Release]) -> str:
+def table_names(group: list[Release]) -> str:
     """Return the names of a group's tables, as markdown."""
     return plain(_titles(group), 90)
 
@@ -343,7 +344,7 @@ def numbered(group: list[Release]) -> str:
 def by_table(group: list[Release]) -> str:
     """Return the tables of a group, each with the numbers of its releases, as markdown."""
     return " and ".join(
-        f"**{whom(of_table)}** ({numbered(of_table)})" for of_table in _grouped(group, "table_key").values()
+        f"**{table_names(of_table)}** ({numbered(of_table)})" for of_table in _grouped(group, "table_key").values()
     )
 
 
@@ -387,7 +388,7 @@ def _sum_explained(group: list[Release]) -> str:
 
 
 def table(group: list[Release]) -> pd.DataFrame:
-    """Return a table with a row for each release of a group and what the release adds. It fits on a phone.
+    """Return a table with a row for each release of a group, its cost, and the total. The table fits on a phone.
 
     If units of privacy differ, the sum is for one row (`added_up`).
     """
@@ -495,8 +496,8 @@ def _take_out(group: list[Release]) -> None:
     if out is None:
         return
     shape = tables[out][0].shape
-    if like := [r for r in group if r.table_key != out and alike(r.shape, shape)]:
-        st.caption(f"{so_alike(like, shape)}: are these really different people?")
+    if similar := [r for r in group if r.table_key != out and may_be_same_rows(r.shape, shape)]:
+        st.caption(f"{likeness(similar, shape)}: are these really different people?")
     sure = st.checkbox(
         f"I state that nobody in {plain(titles[out], 90)} is in another table of this sum.",
         key=state.OTHER_PEOPLE(group[0].people, out),
