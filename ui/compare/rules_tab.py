@@ -23,7 +23,7 @@ from ui.jobs.lines import settings_of
 from ui.jobs.results import SweepResult
 from ui.jobs.sweep_job import Line
 from ui.shared.boost_controls import ALPHAS
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, drop_unknown
 from ui.shared.forest_options import VOTING
 from ui.shared.tables import Table
 
@@ -88,7 +88,7 @@ RULES: Final = {
 
 def choose() -> str:
     """Ask for the setting that the lines vary, and return its name in `RULES`."""
-    known(state.VARIED, RULES)
+    drop_unknown(state.VARIED, RULES)
     names = list(RULES)
     name = st.segmented_control(
         "Lines differ in", names, default=names[0], required=True, key=state.VARIED, bind=LINKED

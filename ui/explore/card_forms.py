@@ -51,7 +51,7 @@ from ui.explore.cards import (
 )
 from ui.explore.edited_cells import RULE_NAMES, RULES, bound_of, bound_text
 from ui.shared import tables
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import sorry
 from ui.shared.tables import Table
 from ui.shared.wording import plain
@@ -100,7 +100,7 @@ def _one_by_one(table: Table, title: str) -> None:
 
 
 def _kind(key: str, kinds: Sequence[str], first: str) -> str:
-    known(state.CARD_KIND(key), kinds)
+    drop_unknown(state.CARD_KIND(key), kinds)
     kind = st.segmented_control("This column is", kinds, default=first, key=state.CARD_KIND(key), required=True)
     return kind or first
 
@@ -202,7 +202,7 @@ def _signs(signs: Sequence[str], start: Sequence[str], key: str) -> list[str]:
 def _missing(confirmed: Feature | None, key: str) -> str:
     """Ask for the rule for missing cells. The default is the confirmed rule, or "category", which fits any column."""
     start = RULE_NAMES["category"] if confirmed is None else RULE_NAMES.get(confirmed.missing, RULE_NAMES["category"])
-    known(state.CARD_MISSING(key), list(RULES))
+    drop_unknown(state.CARD_MISSING(key), list(RULES))
     chosen = st.radio(
         "Missing cells",
         list(RULES),
@@ -326,7 +326,7 @@ def _dates(table: Table, name: str, features: Sequence[Feature], proposal: Colum
     formats = list(dict.fromkeys([*(part.format for part in used), *proposal.date_formats, *DATE_FORMATS]))
     parts = [part.part for part in used] or [part for part in DATE_PARTS if part != DAYS]
     with st.form(f"{key}_dates", border=False):
-        known(state.CARD_FORMAT(key), formats)
+        drop_unknown(state.CARD_FORMAT(key), formats)
         date_format = st.selectbox("Format of the dates", formats, key=state.CARD_FORMAT(key))
         chosen = st.pills(
             "Parts to learn from", DATE_PARTS, selection_mode="multi", default=parts, key=state.CARD_PARTS(key)

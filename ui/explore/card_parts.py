@@ -20,7 +20,7 @@ from ui import state
 from ui.explore import card_answers as answers
 from ui.explore.cards import propose, values_of
 from ui.shared import cache, tables
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import sorry
 from ui.shared.sources import EXAMPLE, QUESTION, check_source
 from ui.shared.tables import Table
@@ -122,7 +122,7 @@ def source_field(table: Table, key: str, proposed: str = "", label: str = QUESTI
     if not earlier:
         return typed
     options = earlier[-_EARLIER:]
-    known(state.EARLIER_SOURCE(key), options)
+    drop_unknown(state.EARLIER_SOURCE(key), options)
     chosen = st.pills(
         "Or choose an earlier source, if it is the source of this, too",
         options,

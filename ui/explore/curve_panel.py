@@ -22,7 +22,7 @@ from ui.explore.other_forests import OtherForests
 from ui.explore.stories import class_words
 from ui.jobs.baselines import Baselines, best_model, floor_of
 from ui.jobs.results import SweepResult, ceiling_of, headroom_of
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, drop_unknown
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
 from ui.shared.forests import FORESTS, ForestSettings
@@ -76,7 +76,7 @@ class Panel:
                 )
             measure_name = "accuracy"
             if is_skewed(baselines):
-                known(state.MEASURE, MEASURES)
+                drop_unknown(state.MEASURE, MEASURES)
                 measure_name = st.segmented_control(
                     "Measure",
                     list(MEASURES),

@@ -11,7 +11,7 @@ from ui import state
 from ui.explore import bulk_cards, card_forms, cards
 from ui.explore.cards import LISTS, NUMBERS, OPEN, TABLE, UNUSED, Card, open_parts_of_table
 from ui.shared import tables
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import titled
 from ui.shared.tables import Table
 
@@ -103,7 +103,7 @@ def _choose(table: Table, all_cards: list[Card], open_ids: list[str]) -> str | N
     bulk_and_open = [*bulk, *open_ids]
     start = next((id for id in bulk_and_open if id not in skipped), next(iter(bulk_and_open), None))
     key = state.COLUMN_GROUP(f"card_{tables.fingerprint(table.domain)[:12]}_{len(skipped)}")
-    known(key, options)
+    drop_unknown(key, options)
     return st.selectbox(
         "Card",
         options,

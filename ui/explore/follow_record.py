@@ -15,7 +15,7 @@ from dpforest.tables.features import plural
 from dpforest.trees.routing import leaves_of_rows
 from ui import state
 from ui.explore import boosted_tab, rounds_tab
-from ui.shared.controls import within
+from ui.shared.controls import drop_out_of_bounds
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split
@@ -31,7 +31,7 @@ def choose_row(choice: Choice) -> int:
 
 def ask_index(label: str, n: int, key: state.Key, **settings: Any) -> int:
     """Draw a field for a number from 1 to `n`. Return the chosen number minus 1, which is an index from 0."""
-    within(key, 1, n)
+    drop_out_of_bounds(key, 1, n)
     number = st.number_input(label, 1, n, key=key, persist_state="session", **settings)
     return min(max(int(number), 1), n) - 1
 

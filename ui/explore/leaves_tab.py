@@ -18,7 +18,7 @@ from ui import state
 from ui.explore import rounds_tab
 from ui.explore.tree_tab import choose_tree
 from ui.shared import figures
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.downloads import as_csv
 from ui.shared.glossary import tip
 from ui.shared.page import chart, titled
@@ -41,7 +41,7 @@ def show(choice: Choice, view: ForestView) -> None:
         f"{counted}, but the labels of small leaves flip more often.",
     )
     shares = {f"share of {counted}": False, "share of leaves": True}
-    known(state.SHARES, shares)
+    drop_unknown(state.SHARES, shares)
     chosen = st.segmented_control(
         "The bars show the",
         list(shares),
@@ -95,7 +95,7 @@ def show(choice: Choice, view: ForestView) -> None:
         )
     titled("Leaf by leaf", "Do not share")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        known(state.SCOPE, SCOPES)
+        drop_unknown(state.SCOPE, SCOPES)
         scope = st.segmented_control(
             "Leaves of", SCOPES, default=SCOPES[0], required=True, key=state.SCOPE, persist_state="session"
         )

@@ -15,7 +15,7 @@ from ui.explore import column_groups, public_list
 from ui.explore.edited_cells import RULE_NAMES, RULES
 from ui.explore.stated_values import StatedValues, answered, one_range, targets
 from ui.shared import tables
-from ui.shared.controls import all_known, known
+from ui.shared.controls import drop_list_with_unknown, drop_unknown
 from ui.shared.page import sorry
 from ui.shared.sources import EXAMPLE, QUESTION, check_source
 from ui.shared.tables import Table
@@ -78,7 +78,7 @@ def _kinds(table: Table, names: Collection[str], key: str) -> set[str]:
     offered = [title for title, what in KINDS.items() if parts & set(what)]
     if not offered:
         return set()
-    all_known(state.STATEMENTS(key), offered)
+    drop_list_with_unknown(state.STATEMENTS(key), offered)
     wanted = st.pills(
         "What do you want to change?", offered, selection_mode="multi", default=offered, key=state.STATEMENTS(key)
     )
@@ -106,7 +106,7 @@ def _choose_range_mode(names: Sequence[str], key: str) -> str:
     if len(names) == 1:
         return ONE
     choices, key = [KEEP, ONE], state.RANGES(key)
-    known(key, choices)
+    drop_unknown(key, choices)
     mode = st.segmented_control("Ranges", choices, default=KEEP, key=key, label_visibility="collapsed", required=True)
     return mode or KEEP
 
@@ -133,5 +133,5 @@ def _one_of(title: str, choices: list[str], current: set[str], key: str) -> str:
     """
     start = next(iter(current)) if len(current) == 1 else AS_LISTED
     offered = choices if start in choices else [AS_LISTED, *choices]
-    known(key, offered)
+    drop_unknown(key, offered)
     return st.segmented_control(title, offered, default=start, key=key, required=True) or start

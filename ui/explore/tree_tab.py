@@ -20,7 +20,7 @@ from dpforest.trees.layout import LEAF
 from ui import state
 from ui.explore import boosted_tab, rounds_tab
 from ui.explore.follow_record import ask_index, choose_row, points, show_record
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
@@ -69,7 +69,7 @@ def _questions(
             titled(f"Tree {tree + 1} of {view.trees.n_trees}{_of_class(view, tree)}: questions {where}", "Do not share")
         depth = SHALLOW
         if deepest > LEAST_DEPTH:
-            known(state.LEVELS, range(LEAST_DEPTH, deepest + 1))
+            drop_unknown(state.LEVELS, range(LEAST_DEPTH, deepest + 1))
             depth = st.segmented_control(
                 "Depth shown",
                 range(LEAST_DEPTH, min(deepest, MOST_LEVELS - 1) + 1),
@@ -124,7 +124,7 @@ def _whole_tree(
     choice: Choice, view: ForestView, tree: int, nodes: NodeTable, structure: tuple, path: list[int]
 ) -> None:
     """Draw all levels and leaves at a glance."""
-    known(state.WIDTH, WIDTHS)
+    drop_unknown(state.WIDTH, WIDTHS)
     by_records = state.WIDTH.value in (None, WIDTHS[0])
     deepest = int(nodes.trees.level.max())
     titled(
@@ -236,7 +236,7 @@ def _start_at_choice(structure: tuple, key: state.Key, nodes: list[int]) -> bool
 
     Return False if the user chose a node of the previous tree, which the browser may still show.
     """
-    is_of_this_tree = not known(key, nodes) and key.value is not None
+    is_of_this_tree = not drop_unknown(key, nodes) and key.value is not None
     if is_of_this_tree:
         _start_at(structure, key.value)
     return is_of_this_tree
@@ -289,7 +289,7 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
     if not largest:
         return
     key = state.DOWN(root)
-    known(key, largest)
+    drop_unknown(key, largest)
 
     def go() -> None:
         _start_at_choice(structure, key, largest)
@@ -310,7 +310,7 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
     if len(inner) < 2:
         return
     largest = inner[np.argsort(-nodes.counts[inner].sum(axis=1), kind="stable")[:MOST_QUESTIONS]]
-    known(state.TO_NODE, options := np.sort(largest).tolist())
+    drop_unknown(state.TO_NODE, options := np.sort(largest).tolist())
 
     def go() -> None:
         if _start_at_choice(structure, state.TO_NODE, options):

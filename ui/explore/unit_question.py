@@ -17,7 +17,7 @@ from dpforest.tables.features import plural
 from ui import state
 from ui.explore.card_parts import proposal_of
 from ui.shared import tables
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import sorry, titled
 from ui.shared.release import NO_COLUMN
 from ui.shared.tables import Table
@@ -40,7 +40,7 @@ def show(table: Table) -> None:
     question_key, column_key = state.WHOSE_ROWS(table.key[:12]), state.PERSON_COLUMN(table.key[:12])
     column_of_answer = {same_person(name): name for name in _repeated(table, columns)}
     options = [EACH_ROW, *column_of_answer, SEVERAL]
-    known(question_key, options)
+    drop_unknown(question_key, options)
     unfinished = state.PERSONS_WITHOUT_COLUMN.value
     several = table.domain.unit or table.key in unfinished
     current = SEVERAL if several else EACH_ROW if table.rows_are_persons else None
@@ -55,7 +55,7 @@ def show(table: Table) -> None:
     if answer == SEVERAL:
         names = [name for name, _ in columns]
         proposed = {name for name, is_proposed in columns if is_proposed}
-        known(column_key, names)
+        drop_unknown(column_key, names)
         unit = st.selectbox(
             "The column that identifies persons",
             names,

@@ -16,7 +16,7 @@ from ui.learn import (
 )
 from ui.learn.theorem import Shown, Theorem
 from ui.shared import figures
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, drop_unknown
 from ui.shared.epsilon import LEAST, MOST
 from ui.shared.link import copy_link
 from ui.shared.page import badge, chart, titled
@@ -90,7 +90,7 @@ def _chosen() -> str:
     asked = st.query_params.get(state.THEOREM)
     if asked is not None and asked not in PANELS:
         state.ASKED(state.THEOREM).value = asked
-    known(state.THEOREM, PANELS)
+    drop_unknown(state.THEOREM, PANELS)
     names = list(PANELS)
     name = st.selectbox(
         "Theorem", names, key=state.THEOREM, bind=LINKED, on_change=lambda: state.ASKED(state.THEOREM).pop()

@@ -13,7 +13,7 @@ from dpforest.explain import AddedScores
 from dpforest.plotting import rounds as pictures
 from dpforest.plotting.style import flip_percent
 from ui import state
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import Badge, chart, titled
 from ui.shared.wording import plain
 
@@ -50,12 +50,12 @@ def show_effects(added: AddedScores, badge_kind: Badge) -> None:
     )
     titled("The effect of one attribute", badge_kind, help=_EFFECT)
     order = [names[i] for i in np.argsort(-sizes, kind="stable")]
-    known(state.EFFECT_OF, order)
+    drop_unknown(state.EFFECT_OF, order)
     with st.container(horizontal=True):
         name = st.selectbox("Attribute", order, key=state.EFFECT_OF, width=420)
         label = domain.classes[-1]
         if domain.n_classes > 2:
-            known(state.EFFECT_ON, domain.classes)
+            drop_unknown(state.EFFECT_ON, domain.classes)
             label = st.selectbox("Score of", domain.classes, key=state.EFFECT_ON, width=240)
     index, class_index = names.index(name), domain.classes.index(label)
     codes = pictures.codes_shown(domain.features[index])

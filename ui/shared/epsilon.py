@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui import state
-from ui.shared.controls import LINKED, known, say_nearest
+from ui.shared.controls import LINKED, drop_unknown, say_nearest
 from ui.shared.forests import EPSILONS
 from ui.shared.wording import plain
 
@@ -87,7 +87,7 @@ def choose_epsilon(
     elif asked is not None:
         state.ASKED(key).value = asked
     scale = sorted({*scale_of(key), start})
-    known(key, scale)
+    drop_unknown(key, scale)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"{key}_controls"):
         with st.container(width="stretch"):
             epsilon = st.select_slider(

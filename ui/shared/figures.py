@@ -15,7 +15,7 @@ import streamlit as st
 from dpforest.plotting.paper import PaperError, missing, rendered
 from dpforest.plotting.style import visible
 from ui import state
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.downloads import as_csv, as_latex
 from ui.shared.wording import plain
 
@@ -125,7 +125,7 @@ def offer() -> None:
         if not kept:
             st.caption("No chart and no table is drawn yet.")
             return
-        known(state.FIGURE, kept)
+        drop_unknown(state.FIGURE, kept)
         title = st.selectbox("For a paper", list(kept), key=state.FIGURE, format_func=visible)
         figure = kept[title]
         if isinstance(figure.drawn, pd.DataFrame):

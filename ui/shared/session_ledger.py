@@ -26,7 +26,7 @@ from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural, text
 from ui import state
 from ui.shared import app_book
-from ui.shared.controls import among, known
+from ui.shared.controls import among, drop_unknown
 from ui.shared.forests import NEIGHBORS
 from ui.shared.loss_words import at_delta, belief_words, guess_words
 from ui.shared.tables import Table
@@ -467,7 +467,7 @@ def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]
         if among(key.value, earlier):
             merge(key.value, people)
 
-    known(key, [None, *earlier])
+    drop_unknown(key, [None, *earlier])
     st.selectbox(
         f"{numbered(group).capitalize()}: are these the same people as in an earlier release?",
         [None, *earlier],
@@ -486,7 +486,7 @@ def _take_out(group: list[Release]) -> None:
     if len(set(titles.values())) < len(titles):  # two uploads may have the same file name
         titles = {k: f"{titles[k]} ({numbered(of_table)})" for k, of_table in tables.items()}
     key = state.TAKE_OUT(group[0].people)
-    known(key, [None, *titles])
+    drop_unknown(key, [None, *titles])
     out = st.selectbox(
         "Is a table in this sum by mistake?",
         [None, *titles],
