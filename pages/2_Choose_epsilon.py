@@ -69,20 +69,22 @@ if best != best or scale.floor is None:  # NaN is the only value that differs fr
 floor = scale.floor
 with st.container(key="asked"):
     # These columns come before the charts, so that a keyboard user reaches the control of ε early.
-    need, at, which = st.columns([3, 6, 3], gap="medium")
-with need:
+    need_place, epsilon_place, forest_place = st.columns([3, 6, 3], gap="medium")
+with need_place:
     needed = wish_controls.needed_value(wish.measure, floor, best)
 with st.container(key="answer_words"):
     headline = st.empty()
 with st.container(key="answer_chart"):
-    of_one, of_all = st.columns([7, 5], gap="medium")
-    curve, dots = of_one.empty(), of_all.empty()
+    curve_column, dots_column = st.columns([7, 5], gap="medium")
+    curve, dots = curve_column.empty(), dots_column.empty()
 answers = Answers(lines, first_result, needed, wish, baselines.labels)
 sorted_answers = answers.sorted()
 
 # If guessing reaches the value, no ε is needed, so the smallest ε of the grid is not an answer.
 smallest = {a.forest: None if needed <= floor else a.epsilon for a in sorted_answers}
-name, epsilon = wish_controls.look_at(list(settings_of), sorted_answers[0].forest, smallest, at, which)
+name, epsilon = wish_controls.look_at(
+    list(settings_of), sorted_answers[0].forest, smallest, epsilon_place, forest_place
+)
 chosen_settings = replace(settings_of[name], epsilon=epsilon)
 certificate, ledger = report.promise(table, chosen_settings)
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_answers"):
@@ -140,7 +142,9 @@ with tabs[open_tab]:
         titled("For a privacy board", "Do not share")
         report_button = report.ReportButton(
             table,
-            lambda shown, column: report.report(shown, chosen_settings, certificate, answers, scale, baselines, column),
+            lambda reported_table, column: report.report(
+                reported_table, chosen_settings, certificate, answers, scale, baselines, column
+            ),
         )
         report_button.draw(is_early=not answers.sorted()[0].is_sure)
 
@@ -151,10 +155,10 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
 
 def follow_answer() -> None:
     """Rerun the page if further releases have changed the forest or the ε of the answer that the page shows."""
-    latest = answers.sorted()
-    now = {a.forest: None if needed <= floor else a.epsilon for a in latest}
-    other_forest = name == answer != latest[0].forest
-    other_epsilon = epsilon == (smallest[name] or 1.0) and now[name] != smallest[name]
+    latest_answers = answers.sorted()
+    latest_epsilons = {a.forest: None if needed <= floor else a.epsilon for a in latest_answers}
+    other_forest = name == answer != latest_answers[0].forest
+    other_epsilon = epsilon == (smallest[name] or 1.0) and latest_epsilons[name] != smallest[name]
     if other_forest or other_epsilon:
         st.rerun()
 

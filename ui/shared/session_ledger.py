@@ -318,11 +318,11 @@ def _sum_sentence(group: list[Release]) -> str:
     mixed = once > 0 and twice > 0
     parts = f" = 2 × {sum_text(twice)} + {sum_text(once)}" if mixed and not delta else at_delta(delta)
     twice_in = " (a Gaussian release in μ)" if delta else ""
-    why = f" A release for “{in_words(ADD_REMOVE, unit)}” counts twice{twice_in}." if mixed else ""
-    by = "" if unit is None else f", by {plain(unit, 40)}"
+    twice_sentence = f" A release for “{in_words(ADD_REMOVE, unit)}” counts twice{twice_in}." if mixed else ""
+    person_words = "" if unit is None else f", by {plain(unit, 40)}"
     return (
         f"**Spent in this session** on {table_names(group)}: **ε = {sum_text(total)}{parts}** "
-        f"({in_words(relation, unit)}{by}) in {plural(len(group), 'release')}.{why}"
+        f"({in_words(relation, unit)}{person_words}) in {plural(len(group), 'release')}.{twice_sentence}"
     )
 
 
@@ -362,21 +362,21 @@ def _sum_explained(group: list[Release]) -> str:
     (total, relation), delta = spent(group), delta_of(group)
     noun, added, exchanged = unit_noun(group[0].unit), *(in_words(r, group[0].unit) for r in (ADD_REMOVE, REPLACE_ONE))
     epsilon = f"{sum_text(total)}{at_delta(delta)}"
-    adds = (
+    sum_words = (
         f"**Costs add up.** Whoever has all these forests may learn as much as from one forest at ε = {epsilon}. "
         if len(group) > 1
         else ""
     )
     if relation == ADD_REMOVE:
         twice, _ = added_up([r.cost for r in group], delta, REPLACE_ONE)
-        other = (
+        scope_sentence = (
             f"This holds for “{added}” (add-remove). For “{exchanged}” (replace-one), the cost counts twice"
             f"{' in μ' if delta else ''}, because one {noun} leaves and one comes: ε = {sum_text(twice)}"
             f"{at_delta(delta)}."
         )
     else:
         mixed = any(r.neighbors == ADD_REMOVE for r in group)
-        other = (
+        scope_sentence = (
             f"If a {noun} is exchanged, one {noun} leaves and one comes, so a release for “{added}” (add-remove) "
             f"counts twice here. A release for “{exchanged}” (replace-one) has no ε for “{added}”, so mixed releases "
             f"are added up for “{exchanged}”."
@@ -384,7 +384,7 @@ def _sum_explained(group: list[Release]) -> str:
             else f"This holds for “{exchanged}” (replace-one), and says nothing about “{added}”."
         )
     guess, belief = guess_words(promise_of(group)), belief_words(promise_of(group))
-    return f"{adds}At ε = {epsilon}, {guess}. {f'{belief}. ' if belief else ''}{other}"
+    return f"{sum_words}At ε = {epsilon}, {guess}. {f'{belief}. ' if belief else ''}{scope_sentence}"
 
 
 def table(group: list[Release]) -> pd.DataFrame:
@@ -487,19 +487,19 @@ def _take_out(group: list[Release]) -> None:
         titles = {k: f"{titles[k]} ({numbered(of_table)})" for k, of_table in tables.items()}
     key = state.TAKE_OUT(group[0].people)
     drop_unknown(key, [None, *titles])
-    out = st.selectbox(
+    table_key = st.selectbox(
         "Is a table in this sum by mistake?",
         [None, *titles],
         format_func=lambda k: "no, the sum is right" if k is None else f"yes, {titles[k]}",
         key=key,
     )
-    if out is None:
+    if table_key is None:
         return
-    shape = tables[out][0].shape
-    if similar := [r for r in group if r.table_key != out and may_be_same_rows(r.shape, shape)]:
+    shape = tables[table_key][0].shape
+    if similar := [r for r in group if r.table_key != table_key and may_be_same_rows(r.shape, shape)]:
         st.caption(f"{likeness(similar, shape)}: are these really different people?")
     sure = st.checkbox(
-        f"I state that nobody in {plain(titles[out], 90)} is in another table of this sum.",
-        key=state.OTHER_PEOPLE(group[0].people, out),
+        f"I state that nobody in {plain(titles[table_key], 90)} is in another table of this sum.",
+        key=state.OTHER_PEOPLE(group[0].people, table_key),
     )
-    st.button("Take it out of the sum", disabled=not sure, on_click=take_out, args=(out,), key=f"{key}_now")
+    st.button("Take it out of the sum", disabled=not sure, on_click=take_out, args=(table_key,), key=f"{key}_now")
