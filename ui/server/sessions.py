@@ -20,7 +20,7 @@ from ui.server.page_head import may_be_page
 from ui.server.streamlit_patches.internals import SESSION_ROUTE
 
 _OPENING: Final = 20  # seconds for which the server keeps room for a page that has not opened its websocket yet
-# Of this many places, at most one is kept for opening pages, so that requests without websockets cannot fill the server.
+# Of this many places, at most one is kept for a new page, so that requests without websockets cannot fill the server.
 _MOST_OPENING: Final = 4
 _GRACE: Final = 2  # minutes that a browser has to leave by itself
 _TRY_AGAIN: Final = 1013  # code of a websocket that is closed because the server has no room
