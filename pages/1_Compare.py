@@ -12,7 +12,8 @@ from ui.compare.below import RULES_TAB, Below
 from ui.compare.code import grid_as_code
 from ui.compare.comparison_controls import result_of
 from ui.compare.insight import insight
-from ui.jobs import baselines, time_budget
+from ui.jobs import time_budget
+from ui.jobs.baselines import FITTING, baselines_of
 from ui.jobs.job import n_of_all, run
 from ui.jobs.measures import MEASURES, scale_of
 from ui.jobs.results import SweepResult, headroom_of
@@ -46,7 +47,7 @@ for line in (chosen_lines := comparison_controls.lines(view, table)):
     warm_up(line.settings)
 try:
     lines = [sweep_job(table, line, view.folds) for line in chosen_lines]
-    levels = [baselines.level(table, view.folds, fold) for fold in range(view.folds)]
+    baselines = [baselines_of(table, view.folds, fold) for fold in range(view.folds)]
 except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
@@ -93,15 +94,15 @@ def draw(n: int) -> None:
     `n`, the number of finished releases of the sweep, is not used.
     """
     result = latest["result"] = measure(lines)
-    scale = scale_of(view.measure, levels, result)
+    scale = scale_of(view.measure, baselines, result)
     if why := chart_and_table.cannot_be_measured(view, result):
         headline.markdown(why)
     else:
         chart_and_table.lines_chart(view, lines, result, scale, chart, f"lines_{next(counter)}")
         claims = {line.line.name for line in lines if not line.line.settings.certified}
-        headline.markdown(insight(view, result, scale, headroom_of(result, levels, MEASURES[view.measure]), claims))
+        headline.markdown(insight(view, result, scale, headroom_of(result, baselines, MEASURES[view.measure]), claims))
     n_releases_caption.caption(f"Each point is the mean of {result.rests_on}.", width="content")
-    below.table(lines, result, levels)
+    below.table(lines, result, baselines)
 
 
 with st.sidebar, st.container(horizontal=True, gap="small"):
@@ -125,7 +126,7 @@ with time_budget.stoppable(work_key, progress) as place:
         if not n_ready:
             with figures_button:
                 figures.offer()
-        for _ in run(levels, 1, place, baselines.FITTING, budget, n_of_all(levels)):
+        for _ in run(baselines, 1, place, FITTING, budget, n_of_all(baselines)):
             draw(min(pieces, n_of_all(lines)))
         below.work(place, budget)
         for n in run(lines, pieces, place, budget=budget, drawn=latest["result"].n):

@@ -19,7 +19,7 @@ from ui.choose import (
 )
 from ui.choose.answers import Answers
 from ui.compare.chart_and_table import about_delta, about_leaks
-from ui.jobs import baselines
+from ui.jobs.baselines import FITTING, baselines_of
 from ui.jobs.first_release import first_releases
 from ui.jobs.job import n_of_all, run
 from ui.jobs.measures import scale_of
@@ -55,34 +55,36 @@ try:
     lines = {name: sweep_job(table, Line(forest)) for name, forest in settings_of.items()}
     jobs = list(lines.values())
     first_result = first_releases(table, jobs, wish_controls.FEW, st.container())
-    level = baselines.level(table)
+    baselines = baselines_of(table)
 except (DomainError, ValueError) as problem:
     sorry(problem)
     st.stop()
 
 n_ready = min(N_FIRST, n_of_all(jobs))
 best = first_result.cells[wish.column, "mean"].groupby("forest").max().max()
-scale = scale_of(wish.measure, [level], first_result)
+scale = scale_of(wish.measure, [baselines], first_result)
 if best != best or scale.floor is None:  # NaN is the only value that differs from itself
     sorry(f"The measure “{wish.measure}” has no value here, because all held-out rows have one class. Choose another.")
     st.stop()
 floor = scale.floor
 with st.container(key="asked"):
     # These columns come before the charts, so that a keyboard user reaches the control of ε early.
-    need, at, which = st.columns([3, 6, 3], gap="medium")
-with need:
+    need_place, epsilon_place, forest_place = st.columns([3, 6, 3], gap="medium")
+with need_place:
     needed = wish_controls.needed_value(wish.measure, floor, best)
 with st.container(key="answer_words"):
     headline = st.empty()
 with st.container(key="answer_chart"):
-    of_one, of_all = st.columns([7, 5], gap="medium")
-    curve, dots = of_one.empty(), of_all.empty()
-answers = Answers(lines, first_result, needed, wish, level.labels)
+    curve_column, dots_column = st.columns([7, 5], gap="medium")
+    curve, dots = curve_column.empty(), dots_column.empty()
+answers = Answers(lines, first_result, needed, wish, baselines.labels)
 sorted_answers = answers.sorted()
 
 # If guessing reaches the value, no ε is needed, so the smallest ε of the grid is not an answer.
 smallest = {a.forest: None if needed <= floor else a.epsilon for a in sorted_answers}
-name, epsilon = wish_controls.look_at(list(settings_of), sorted_answers[0].forest, smallest, at, which)
+name, epsilon = wish_controls.look_at(
+    list(settings_of), sorted_answers[0].forest, smallest, epsilon_place, forest_place
+)
 chosen_settings = replace(settings_of[name], epsilon=epsilon)
 certificate, ledger = report.promise(table, chosen_settings)
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_answers"):
@@ -97,8 +99,8 @@ def draw(result: SweepResult) -> None:
     """Draw the answer from these simulated releases."""
     global answers, scale, n_drawn
     n_drawn += 1
-    answers, scale = Answers(lines, result, needed, wish, level.labels), scale_of(wish.measure, [level], result)
-    if no_need := answer_words.no_need(needed, scale, headroom_of(result, [level], wish.column)):
+    answers, scale = Answers(lines, result, needed, wish, baselines.labels), scale_of(wish.measure, [baselines], result)
+    if no_need := answer_words.no_need(needed, scale, headroom_of(result, [baselines], wish.column)):
         headline.info(no_need, icon=":material/info:")
         dots.empty()
     else:
@@ -109,7 +111,7 @@ def draw(result: SweepResult) -> None:
 
 
 choice, answer = Choice(table, chosen_settings), sorted_answers[0].forest
-is_useless = is_no_better_than_guessing(first_result, level, name, epsilon)
+is_useless = is_no_better_than_guessing(first_result, baselines, name, epsilon)
 is_asked = next_steps.offer(choice, certificate, ledger, answer, smallest[answer], is_useless)
 if chosen_settings.certified:
     recommended.line(table, chosen_settings, next_steps.show_recommended, "Look at it")
@@ -140,7 +142,9 @@ with tabs[open_tab]:
         titled("For a privacy board", "Do not share")
         report_button = report.ReportButton(
             table,
-            lambda shown, column: report.report(shown, chosen_settings, certificate, answers, scale, level, column),
+            lambda reported_table, column: report.report(
+                reported_table, chosen_settings, certificate, answers, scale, baselines, column
+            ),
         )
         report_button.draw(is_early=not answers.sorted()[0].is_sure)
 
@@ -151,10 +155,10 @@ with st.sidebar, st.container(horizontal=True, gap="small"):
 
 def follow_answer() -> None:
     """Rerun the page if further releases have changed the forest or the ε of the answer that the page shows."""
-    latest = answers.sorted()
-    now = {a.forest: None if needed <= floor else a.epsilon for a in latest}
-    other_forest = name == answer != latest[0].forest
-    other_epsilon = epsilon == (smallest[name] or 1.0) and now[name] != smallest[name]
+    latest_answers = answers.sorted()
+    latest_epsilons = {a.forest: None if needed <= floor else a.epsilon for a in latest_answers}
+    other_forest = name == answer != latest_answers[0].forest
+    other_epsilon = epsilon == (smallest[name] or 1.0) and latest_epsilons[name] != smallest[name]
     if other_forest or other_epsilon:
         st.rerun()
 
@@ -164,7 +168,7 @@ if not is_asked:
     for _n in run(jobs, N_FIRST, progress, drawn=n_ready):
         draw(gathered(jobs))
         follow_answer()
-    for _n in run([level], 1, progress, baselines.FITTING, drawn=n_of_all([level])):
+    for _n in run([baselines], 1, progress, FITTING, drawn=n_of_all([baselines])):
         draw(gathered(jobs))
     if needed > floor:
         for _ in answers.check([name], progress):

@@ -2,7 +2,8 @@
 
 An old session or a link can leave any value under a key. When a page opens, `drop_unfit` removes each value that does
 not fit its declaration, so a page never gets a value of another type. The options of some controls depend on the table.
-For these controls, `known` and `within` of `ui.shared.controls` also check that the value is among the options.
+For these controls, `drop_unknown` and `drop_out_of_bounds` of `ui.shared.controls` also remove a value that is not
+among the options.
 
 Keys of buttons, charts and containers are not declared, because no link or session can leave a value under such a key.
 """
@@ -25,12 +26,12 @@ class Key(str):
         Text of the key.
     kind : type, tuple of types, or str
         Allowed types. A str is the name of a class of the app. `object` allows every type; then the control checks the
-        value with `known` of `ui.shared.controls`.
+        value with `drop_unknown` of `ui.shared.controls`.
     default : optional
         Result of `value` if the session has no value. For the types dict, list and set, the default is a new empty
         object, which `value` stores in the session.
     fits : callable, optional
-        Returns whether a value of an allowed type is allowed.
+        Returns whether a value that has an allowed type is allowed. By default, every such value is.
     linked : bool
         Whether the value is a part of the page's link.
     stays : bool
@@ -61,6 +62,7 @@ class Key(str):
         return str, (str(self),)
 
     def fits(self, value: Any) -> bool:
+        """Return whether a value has an allowed type and meets the further condition."""
         if isinstance(self.kind, str):
             return type(value).__name__ == self.kind
         kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
@@ -223,7 +225,7 @@ EFFECT_ON = Key("effect_on", str)
 
 # Background work
 WORKED = Key("worked", tuple, fits=_pair)
-PATIENT = Key("patient", object)
+UNLIMITED_WORK = Key("unlimited_work", object)
 STOPPED = Key("stopped", object)
 PAUSED = Key("paused", bool, False)
 

@@ -27,7 +27,7 @@ from ui.jobs.measures import scale_of
 from ui.jobs.results import SweepResult, gathered
 from ui.jobs.sweep_job import Line, Releases, sweep_job
 from ui.shared import release, tables
-from ui.shared.attribute_effects import chance_of_a_turn
+from ui.shared.attribute_effects import reversal_chance
 from ui.shared.forests import EPSILONS, TREES, ForestSettings, as_code, as_it_comes
 from ui.shared.loss_words import success_share
 from ui.shared.sidebar import Choice
@@ -150,9 +150,9 @@ def test_how_likely_noise_alone_turns_a_prediction(n_classes, scores, wanted):
     domain = tables.bundled("cmc").domain if n_classes == 3 else added.domain
     assert domain.n_classes == n_classes
     one = AddedScores(added.trees, domain, added.leaf_scores, noise=1.0)
-    assert chance_of_a_turn(one, np.array(scores)) == pytest.approx(wanted, abs=1e-4)
+    assert reversal_chance(one, np.array(scores)) == pytest.approx(wanted, abs=1e-4)
     unknown = AddedScores(added.trees, domain, added.leaf_scores)
-    assert math.isnan(chance_of_a_turn(unknown, np.array(scores)))
+    assert math.isnan(reversal_chance(unknown, np.array(scores)))
 
 
 def test_the_simulation_reports_points_as_they_are_computed_and_keeps_them():
@@ -205,9 +205,9 @@ def test_compare_explains_dash_dotted_lines():
 def test_if_a_forest_learns_nothing_the_booster_is_offered_with_both_deltas():
     choice = Choice(table(), as_it_comes("JPW", "certified", 1.0, "add-remove"))
     others = OtherForests(choice)
-    assert [other.name for other, _ in others._left][:2] == [KIND, f"{KIND}, δ = 10⁻⁶"]
+    assert [other.name for other, _ in others._queue][:2] == [KIND, f"{KIND}, δ = 10⁻⁶"]
     others_of_booster = OtherForests(Choice(table(), as_it_comes(KIND, "certified", 1.0, "add-remove")))
-    assert [other.name for other, _ in others_of_booster._left][0] == f"{KIND}, δ = 10⁻⁶"
+    assert [other.name for other, _ in others_of_booster._queue][0] == f"{KIND}, δ = 10⁻⁶"
 
 
 def test_the_gain_by_delta_is_below_the_curve(page):
@@ -237,12 +237,12 @@ def test_the_board_report_is_about_the_selected_forest(monkeypatch):
     done = gathered(lines)
     seen = []
     monkeypatch.setattr(report, "render", lambda shown: seen.append(shown) or "")
-    level = baselines.level(data)
-    answers = Answers({line.name: line for line in lines}, done, 0.9, wish, level.labels)
+    reference = baselines.baselines_of(data)
+    answers = Answers({line.name: line for line in lines}, done, 0.9, wish, reference.labels)
     for line in lines:
         chosen = replace(line.line.settings, epsilon=1.0)
         certificate, _ = chosen.estimator(data.domain).preview(data.domain, len(data.frame))
-        report.report(data, chosen, certificate, answers, scale_of("accuracy", [level], done), level)
+        report.report(data, chosen, certificate, answers, scale_of("accuracy", [reference], done), reference)
     for shown, line in zip(seen, lines, strict=True):
         expected = done.cells.loc[line.line.name]["accuracy"]["mean"].groupby("epsilon").mean()
         assert [mean for _, mean, _, _ in shown.curve] == pytest.approx(expected[[0.1, 1.0]].tolist())

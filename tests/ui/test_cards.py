@@ -24,7 +24,7 @@ from ui.explore.cards import (
     cards,
     first_kind,
     propose,
-    rare,
+    rare_values,
     values_of,
 )
 from ui.explore.stated_values import StatedValues, answered, one_range, targets
@@ -104,7 +104,7 @@ def test_a_range_is_proposed_by_the_name_alone():
 
 def test_values_with_few_rows_are_rare():
     counts = values_of(pd.Series(["flu"] * 40 + ["Kuru"] + [None] + ["cold"] * 9))
-    assert dict(counts) == {"Kuru": 1, "cold": 9, "flu": 40} and rare(counts) == ["Kuru", "cold"]
+    assert dict(counts) == {"Kuru": 1, "cold": 9, "flu": 40} and rare_values(counts) == ["Kuru", "cold"]
     assert list(values_of(pd.Series([10, 9, 9]))) == ["9", "10"], "numbers are in the order of numbers"
 
 

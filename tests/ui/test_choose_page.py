@@ -48,7 +48,7 @@ def engine_answer(kind: str, needed: float, share: float, measure: str = "accura
     table = tables.bundled_table(data, data.label)
     line = sweep_job(table, Line(settings_of(table, kind, "certified", "add-remove")))
     list(line.work(N_FIRST))
-    n = least_n(measure, baselines.level(table).labels)
+    n = least_n(measure, baselines.baselines_of(table).labels)
     rows = [row for row in line.rows(N_FIRST) if math.isfinite(row["epsilon"])]
     first = np.array([row[measure] for row in sorted(rows, key=lambda row: (row["repeat"], row["epsilon"]))])
     reach = Reach.of(np.array(EPSILONS), first.reshape(N_FIRST, -1), share, n, len(KINDS))
@@ -114,7 +114,7 @@ def test_a_first_look_says_that_it_is_one():
     table = tables.bundled_table(data, data.label)
     line = sweep_job(table, Line(settings_of(table, "RF-E", "certified", "add-remove")))
     list(line.work(N_FIRST))
-    rows, labels = line.rows(N_FIRST), baselines.level(table).labels
+    rows, labels = line.rows(N_FIRST), baselines.baselines_of(table).labels
     wish = wish_controls.Wish(0.9, "certified", "add-remove", True, 0.5, 1)
     one, few = [[row for row in rows if row["repeat"] == 0], [r for r in rows if r["epsilon"] in (0.05, 10, math.inf)]]
     for some, n, first_look, partial in ((one, 1, True, False), (few, 3, True, True), (rows, 3, False, False)):

@@ -171,10 +171,10 @@ def test_the_same_number_in_another_notation_changes_nothing(opened):
 
 
 def test_bounds_are_shown_with_all_their_digits():
-    shown = [edited_cells.shown(value) for value in (9.0, -0.0, 49.5, 0.1, 123456.789, 1e16, 1e-7, 1e300, None)]
+    shown = [edited_cells.bound_text(value) for value in (9.0, -0.0, 49.5, 0.1, 123456.789, 1e16, 1e-7, 1e300, None)]
     assert shown == ["9", "0", "49.5", "0.1", "123456.789", "1e+16", "1e-07", "1e+300", None]
     for value in (9.0, 49.5, 0.1, 1 / 3, 1e16, 1e-7, 1e300, 2.0**53):
-        assert edited_cells.number(edited_cells.shown(value)) == value
+        assert edited_cells.number(edited_cells.bound_text(value)) == value
 
 
 def test_bounds_beyond_which_all_rows_lie_give_one_warning_with_the_name(opened):

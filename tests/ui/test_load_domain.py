@@ -13,7 +13,7 @@ from dpforest.tables.domain import Domain, DomainError, Feature
 from dpforest.tables.read_parts import with_sources
 from tests.conftest import examples
 from tests.ui.app_words import words
-from ui.explore.loaded import Loaded, entries_of, of_json, over
+from ui.explore.loaded import Loaded, domain_of_json, entries_of, merge_file
 from ui.shared import tables
 from ui.shared.downloads import as_csv
 from ui.shared.sources import is_source
@@ -80,13 +80,13 @@ def plain_sources(domain: Domain) -> Domain:
 
 
 def from_codebook(onto: Domain, text: str, **how) -> Loaded:
-    return over(onto, (), read_codebook(text.encode()), **how)
+    return merge_file(onto, (), read_codebook(text.encode()), **how)
 
 
 def from_json(onto: Domain, domain: Domain, **how) -> Loaded:
     content = json.loads(json.dumps(domain.to_dict()))
-    file = of_json(content)
-    return over(onto, (), entries_of(content, file), file, **how)
+    file = domain_of_json(content)
+    return merge_file(onto, (), entries_of(content, file), file, **how)
 
 
 @settings(derandomize=True, deadline=None, max_examples=examples(250))
@@ -181,11 +181,13 @@ def test_a_json_without_words_is_not_believed():
             }
         ]
     }
-    loaded = over(PEOPLE, (), entries_of({**PEOPLE.to_dict(), **half}, of_json({**PEOPLE.to_dict(), **half})))
+    loaded = merge_file(
+        PEOPLE, (), entries_of({**PEOPLE.to_dict(), **half}, domain_of_json({**PEOPLE.to_dict(), **half}))
+    )
     assert len(loaded.domain.features[0].leaks()) == 2, "its type and its missing cells are not in the file"
     for wrong in ([1], {}, {**PEOPLE.to_dict(), "features": [{"name": "age"}]}, {**PEOPLE.to_dict(), "more": 1}):
         with pytest.raises(DomainError, match="This JSON is no domain as this page writes it"):
-            of_json(wrong)
+            domain_of_json(wrong)
 
 
 def test_a_file_cannot_mark_its_sources_as_documented():
@@ -213,21 +215,24 @@ def test_gaps_of_a_codebook_are_not_filled_from_the_rows():
 def test_a_changed_value_needs_a_new_source():
     known = Domain((Feature("age", "numeric", 17, 90, source="documented", source_note="UCI"),), ("a", "b"), "who")
     file = {**known.to_dict(), "features": [{**known.to_dict()["features"][0], "high": 67.25}]}
-    assert over(known, (), entries_of(file, of_json(file)), of_json(file)).mistakes
+    assert merge_file(known, (), entries_of(file, domain_of_json(file)), domain_of_json(file)).mistakes
     long = Domain(
         (Feature("age", "numeric", 17, 90, source="documented", source_note="the census form, page two"),),
         ("a", "b"),
         "who",
     )
     file = {**long.to_dict(), "features": [{**long.to_dict()["features"][0], "high": 67.25}]}
-    assert over(long, (), entries_of(file, of_json(file)), of_json(file)).domain.features[0].source == "asserted"
+    assert (
+        merge_file(long, (), entries_of(file, domain_of_json(file)), domain_of_json(file)).domain.features[0].source
+        == "asserted"
+    )
 
 
 def test_numbers_beyond_any_are_a_sentence():
     file = Domain((Feature("age", "numeric", 17, 90),), ("a", "b"), "who").to_dict()
     file["features"][0]["low"] = -int("9" * 400)
     with pytest.raises(DomainError):
-        of_json(file)
+        domain_of_json(file)
 
 
 def test_how_the_file_is_written_is_not_loaded():
@@ -291,7 +296,7 @@ def test_reading_rules_come_with_a_json_file_and_stay_with_a_codebook():
     plain = Domain((replace(crp, missing_words=(), signs=()), replace(town, spellings=())), ("a", "b"), "who")
     admitted = Feature("admitted", "categorical", categories=("x",), missing="category")
     content = json.loads(json.dumps(file.to_dict()))
-    loaded = over(plain, (admitted,), entries_of(content, of_json(content)), of_json(content))
+    loaded = merge_file(plain, (admitted,), entries_of(content, domain_of_json(content)), domain_of_json(content))
     assert loaded.domain == file and not loaded.mistakes and loaded.domain.leaks() == []
     assert from_codebook(file, as_csv(codebook(file))).domain == file
     absent = from_json(plain, file)
@@ -300,9 +305,12 @@ def test_reading_rules_come_with_a_json_file_and_stay_with_a_codebook():
         **content,
         "features": [{**entry, "source": "data", "source_note": ""} for entry in content["features"]],
     }
-    read = over(plain, (admitted,), entries_of(unsourced, of_json(unsourced)), of_json(unsourced)).domain
+    read = merge_file(
+        plain, (admitted,), entries_of(unsourced, domain_of_json(unsourced)), domain_of_json(unsourced)
+    ).domain
     assert len(read.leaks()) == len(read.features)
     elsewhere = {**content, "features": [{**content["features"][2], "name": "crp"}]}
     assert (
-        "does not have the column 'admitted'" in over(plain, (), entries_of(elsewhere, of_json(elsewhere))).mistakes[0]
+        "does not have the column 'admitted'"
+        in merge_file(plain, (), entries_of(elsewhere, domain_of_json(elsewhere))).mistakes[0]
     )

@@ -243,7 +243,7 @@ def page() -> None:
             tables.edit(table, assert_parts(table.domain, parts, "the protocol, page 2"))
             st.rerun()
     if st.button("rows are persons"):
-        tables.say_whose_rows(table, None)
+        tables.keep_unit_answer(table, None)
         st.rerun()
     if st.button("undo"):
         tables.undo(table)

@@ -14,7 +14,10 @@ FILES = [HOME / "app.py", *(HOME / "pages").glob("*.py"), *(HOME / "ui").rglob("
 SOURCES = {f.relative_to(HOME).as_posix(): ast.parse(f.read_text(encoding="utf-8")) for f in sorted(FILES)}
 # The keys of these elements only identify the elements; no code reads their values. A lesson's `Step` is no widget.
 NO_VALUE = {"button", "chart", "container", "download_button", "drawn", "expander", "plotly_chart", "table", "Step"}
-CHECKS = {"all_known", "choose_epsilon", "drop", "follow", "known", "put_epsilon", "select", "within"}
+CHECKS = {
+    *("drop", "drop_list_with_unknown", "drop_out_of_bounds", "drop_unknown"),
+    *("choose_epsilon", "follow", "put_epsilon", "select"),
+}
 
 
 def is_text(node: ast.AST) -> bool:
@@ -55,7 +58,8 @@ def test_keys_are_not_written_as_text(file):
 def test_keys_written_as_text_are_detected():
     code = """
 st.session_state["a"] = f"b{n}" in st.session_state
-st.session_state.update(c=1); known("d", options); select("Title", options, "e", "help"); st.slider("Title", key="f")
+st.session_state.update(c=1)
+drop_unknown("d", options); select("Title", options, "e", "help"); st.slider("Title", key="f")
 st.button("Title", key="g")
 """
     texts = {ast.unparse(key) for key in keys(ast.parse(code)) if is_text(key)}

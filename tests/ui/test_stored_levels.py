@@ -8,7 +8,7 @@ import pytest
 from dpforest.evaluation.nonprivate import metrics_of
 from dpforest.tables.datasets import list_datasets
 from ui.jobs import baselines
-from ui.jobs.baselines import PATH, key_of, level
+from ui.jobs.baselines import PATH, baselines_of, key_of
 from ui.shared import tables
 
 STORED = json.loads(PATH.read_text(encoding="utf-8"))
@@ -25,7 +25,7 @@ def test_the_file_covers_all_bundled_tables_with_their_present_domains():
 
 
 @pytest.mark.parametrize("name", ["zoo", "hepatitis", "ionosphere"])
-def test_stored_levels_equal_those_of_a_fit(name):
+def test_stored_baselines_equal_those_of_a_fit(name):
     data = table(name)
     fitted = metrics_of(data.domain, tables.split(data))
     for model, metrics in fitted.items():
@@ -33,12 +33,12 @@ def test_stored_levels_equal_those_of_a_fit(name):
 
 
 def test_a_page_has_it_at_once_and_another_domain_or_label_has_not():
-    assert level(table("adult")).metrics == STORED["adult"]["metrics"]
+    assert baselines_of(table("adult")).metrics == STORED["adult"]["metrics"]
     hepatitis = table("hepatitis")
     narrower = replace(hepatitis.domain, features=hepatitis.domain.features[1:])
-    assert not level(replace(hepatitis, domain=narrower)).done
+    assert not baselines_of(replace(hepatitis, domain=narrower)).done
     data = tables.bundled("hepatitis")
     other = next(label for label in tables.label_choices(data) if label != data.label)
-    assert not level(tables.bundled_table(data, other)).done
-    assert not level(hepatitis, folds=5).done
-    assert baselines.best([level(hepatitis)], "accuracy") is not None
+    assert not baselines_of(tables.bundled_table(data, other)).done
+    assert not baselines_of(hepatitis, folds=5).done
+    assert baselines.best_model([baselines_of(hepatitis)], "accuracy") is not None

@@ -114,7 +114,7 @@ def only_the_question() -> None:
 
     from ui.shared import release
 
-    st.text(str(release._each_row_a_person(st.session_state["table"])))
+    st.text(str(release._confirm_persons(st.session_state["table"])))
 
 
 @pytest.mark.parametrize(("unit", "answered"), [(None, False), (None, True), ("patient_id", False)])

@@ -10,7 +10,7 @@ from dpforest.limits import MIN_CLASSES
 from dpforest.privacy.laws import PUBLISHED
 from ui import state
 from ui.audit.rule_words import RULES
-from ui.shared.controls import LINKED, known, within
+from ui.shared.controls import LINKED, drop_out_of_bounds, drop_unknown
 from ui.shared.sidebar import choose_neighbors
 
 FEWEST, TELLING = "fewest rows", "most telling"
@@ -35,7 +35,7 @@ class Audit:
 def choose(epsilon: float) -> Audit:
     """Draw the controls in the sidebar, and return their values."""
     with st.sidebar:
-        known(state.RULE, RULES)
+        drop_unknown(state.RULE, RULES)
         name = st.radio(
             "How a leaf draws its label",
             list(RULES),
@@ -43,7 +43,7 @@ def choose(epsilon: float) -> Audit:
             bind=LINKED,
             captions=[f"{rule.status}: {rule.brief}" for rule in RULES.values()],
         )
-        within(state.CLASSES, MIN_CLASSES, MOST_CLASSES)
+        drop_out_of_bounds(state.CLASSES, MIN_CLASSES, MOST_CLASSES)
         n_classes = st.slider(
             "Classes", MIN_CLASSES, MOST_CLASSES, key=state.CLASSES, bind=LINKED, help="How many labels there are."
         )
@@ -60,7 +60,7 @@ def choose_pair(audit: Audit) -> str:
     """Ask which pair of tables to show. Only a published rule has pairs on which its privacy loss exceeds ε."""
     if not audit.published:
         return FEWEST
-    known(state.PAIR, (FEWEST, TELLING))
+    drop_unknown(state.PAIR, (FEWEST, TELLING))
     return st.segmented_control(
         "Which pair",
         [FEWEST, TELLING],

@@ -13,7 +13,7 @@ import streamlit as st
 
 from ui import state
 from ui.shared import cache, figures
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import titled
 
 _RESULTS = Path(__file__).parents[2] / "docs" / "audit.json"
@@ -54,7 +54,7 @@ def show(neighbors: str) -> None:
         with st.container(width="content"):
             titled("Every forest, attacked as a whole", "Made-up tables")
         epsilons = sorted({row["epsilon"] for row in audit["rows"]})
-        known(state.AUDITED_EPSILON, epsilons)
+        drop_unknown(state.AUDITED_EPSILON, epsilons)
         epsilon = st.segmented_control(
             "Claimed ε",
             epsilons,

@@ -30,7 +30,7 @@ from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import EncodedTable, read_rows
 from ui import state
 from ui.shared import cache
-from ui.shared.controls import within
+from ui.shared.controls import drop_out_of_bounds
 from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.loss_words import at_delta, would_promise
 from ui.shared.page import drawn, titled
@@ -110,7 +110,7 @@ def _choose_record(table: Table, settings: ForestSettings) -> int:
     n, greedy = len(_rows(table).y), FORESTS[settings.kind].is_fitted_anew
     if state.MEMBER_WANTED in st.session_state:
         state.MEMBER_ROW.value = state.MEMBER_WANTED.pop()
-    within(state.MEMBER_ROW, 1, n)
+    drop_out_of_bounds(state.MEMBER_ROW, 1, n)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         row = st.number_input(
             "Record",

@@ -14,7 +14,7 @@ from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 from ui import state
 from ui.choose import risk_words as words
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, drop_unknown
 from ui.shared.page import drawn, titled
 from ui.shared.wording import of_100
 
@@ -23,7 +23,7 @@ PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 def prior_control() -> float:
     """Ask for an attacker's belief before the release, and return it, from 0 to 1. A link stores it as "prior"."""
-    known(state.PRIOR, PRIORS)
+    drop_unknown(state.PRIOR, PRIORS)
     value = st.select_slider(
         "Attacker’s belief before the release",
         PRIORS,
@@ -79,7 +79,7 @@ def _question(guarantee: Guarantee) -> str:
         st.caption(f"The number of {nouns} is public here, so the attacker guesses a value.", width="content")
         return guarantee.questions[0]
     names = {words.QUESTIONS[q]: q for q in guarantee.questions}
-    known(state.GUESS, names)
+    drop_unknown(state.GUESS, names)
     chosen = st.segmented_control(
         "What is guessed",
         list(names),

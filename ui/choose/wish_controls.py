@@ -13,7 +13,7 @@ from ui.choose import risk_parts
 from ui.jobs.lines import delta_control, lines_of
 from ui.jobs.measures import IN_PERCENT, MEASURES
 from ui.shared import sidebar
-from ui.shared.controls import LINKED, follow, known, select, within
+from ui.shared.controls import LINKED, drop_out_of_bounds, drop_unknown, follow, select
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.forests import EPSILONS, FORESTS, MODES, ForestSettings
 from ui.shared.tables import Table
@@ -71,7 +71,7 @@ def choose() -> Wish:
         )
         prior = risk_parts.prior_control()
         neighbors = sidebar.choose_neighbors()
-        known(state.MODE, MODES)
+        drop_unknown(state.MODE, MODES)
         mode = st.radio(
             "Mode",
             list(MODES),
@@ -83,7 +83,7 @@ def choose() -> Wish:
         )
         delta = delta_control() if mode == "certified" else False
         with st.expander("Fine settings"):
-            within(state.ROWS_EACH, 1, MOST_ROWS)
+            drop_out_of_bounds(state.ROWS_EACH, 1, MOST_ROWS)
             rows = st.slider(
                 "Rows of one person, at most",
                 1,
@@ -124,7 +124,7 @@ def needed_value(measure: str, floor: float, best: float) -> float:
     halfway = floor + max(best - floor, 0.0) / 2
     default = round(min(max(step * round(unit * halfway / step), low), unit), 3)
     follow(key, default)
-    within(key, low, unit)
+    drop_out_of_bounds(key, low, unit)
     name = measure if measure == "AUC" else measure.capitalize()
     value = st.slider(
         f"{name} that you need",
@@ -152,7 +152,7 @@ def look_at(
     Until the user chooses another forest, the page shows the forest with the best answer. The control for ε starts at
     the smallest ε of the forest.
     """
-    known(state.LOOKED_AT, names)
+    drop_unknown(state.LOOKED_AT, names)
     follow(state.LOOKED_AT, best)
     with forest_place:
         help = "The one with the smallest ε, unless you choose another."

@@ -19,7 +19,7 @@ from ui.compare import comparison_controls, rules_tab
 from ui.compare.chart_and_table import cannot_be_measured, series_of, show_table
 from ui.compare.chart_and_table import table as compared
 from ui.compare.comparison_controls import Comparison, result_of
-from ui.jobs.baselines import Baselines, floor, level, rows
+from ui.jobs.baselines import Baselines, baselines_of, effective_rows, floor_of
 from ui.jobs.job import n_of_all, run
 from ui.jobs.measures import MEASURES, scale_of
 from ui.jobs.results import SweepResult
@@ -107,11 +107,11 @@ class Below:
         self._lines = [sweep_job(table, line) for line in lines]
 
     def _draw_rules(self, result: SweepResult) -> None:
-        scale = scale_of(self._view.measure, [level(self._data)], result)
+        scale = scale_of(self._view.measure, [baselines_of(self._data)], result)
         series = [series_of(self._view, line, result, scale, color) for color, line in enumerate(self._lines)]
         figure = comparison(series, self._view.epsilon, scale, bands=self._view.bands)
         measure = MEASURES[self._view.measure]
-        comparisons = rules_tab.compare_lines(result, measure, rows([level(self._data)], measure))
+        comparisons = rules_tab.compare_lines(result, measure, effective_rows([baselines_of(self._data)], measure))
         text = rules_tab.sentence(comparisons, self._view.epsilon, scale, self._rules.noun)
         title = f"{scale.name[0].upper()}{scale.name[1:]} against ε by {self._name}"
         chart(figure, text.replace("*", ""), self._place, title=title)
@@ -189,12 +189,12 @@ class Below:
 
         Return an empty text if some depth is better, or if the accuracy of guessing is unknown.
         """
-        levels, measure = [level(self._data)], MEASURES[self._view.measure]
-        guess_value = floor(levels, measure)
+        levels, measure = [baselines_of(self._data)], MEASURES[self._view.measure]
+        guess_value = floor_of(levels, measure)
         if guess_value is None:
             return ""
         forest_headroom = headroom(
-            values.max(axis=0, keepdims=True), np.array([nonprivate]), guess_value, rows(levels, measure)
+            values.max(axis=0, keepdims=True), np.array([nonprivate]), guess_value, effective_rows(levels, measure)
         )
         if not forest_headroom.has_none:
             return ""

@@ -14,7 +14,7 @@ import streamlit as st
 
 from dpforest.tables.features import plural
 from ui import state
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.wording import plain
@@ -31,7 +31,7 @@ def choose(kinds: tuple[str, ...]) -> Changes:
     changes = _changes_of_session()
     with st.expander("Settings of one forest", key="own_settings"):
         if kinds:
-            known(state.SETTINGS_OF, kinds)
+            drop_unknown(state.SETTINGS_OF, kinds)
             if state.SETTINGS_OF not in st.session_state:
                 state.SETTINGS_OF.value = next((kind for kind in kinds if kind in changes), kinds[0])
             kind = st.selectbox("Forest to set", kinds, key=state.SETTINGS_OF, persist_state="session")

@@ -18,7 +18,7 @@ from ui.jobs.measures import IN_PERCENT, MEASURES, WORST
 from ui.jobs.results import SweepResult, gathered, with_worst_group
 from ui.jobs.sweep_job import Line, SweepJob
 from ui.shared import sidebar
-from ui.shared.controls import LINKED, all_known, known, select
+from ui.shared.controls import LINKED, drop_list_with_unknown, drop_unknown, select
 from ui.shared.epsilon import grid_with
 from ui.shared.forests import EPSILONS, FORESTS, ForestSettings
 from ui.shared.tables import Table, read_by
@@ -62,7 +62,7 @@ class Comparison:
 def choose(epsilon: float, table: Table | None) -> Comparison:
     """Draw the controls in the sidebar and return the user's choice."""
     with st.sidebar:
-        all_known(state.FORESTS, FORESTS)
+        drop_list_with_unknown(state.FORESTS, FORESTS)
         kinds = st.multiselect(
             "Forests",
             list(FORESTS),
@@ -86,7 +86,7 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
         sorted_kinds = tuple(kind for kind in FORESTS if kind in kinds)
         changes = changed_settings.choose(sorted_kinds)
         with st.expander("Fine settings"):
-            known(state.RELEASES_EACH, RELEASES)
+            drop_unknown(state.RELEASES_EACH, RELEASES)
             releases = st.select_slider(
                 "Simulated releases of each forest",
                 RELEASES,
@@ -95,7 +95,7 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
                 bind=LINKED,
                 help="Each release draws new trees, new noise, and a new assignment of rows to trees.",
             )
-            known(state.HELD_OUT, HELD_OUT)
+            drop_unknown(state.HELD_OUT, HELD_OUT)
             held_out = st.radio(
                 "Held-out rows",
                 list(HELD_OUT),

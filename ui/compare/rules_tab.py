@@ -23,7 +23,7 @@ from ui.jobs.lines import settings_of
 from ui.jobs.results import SweepResult
 from ui.jobs.sweep_job import Line
 from ui.shared.boost_controls import ALPHAS
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, drop_unknown
 from ui.shared.forest_options import VOTING
 from ui.shared.tables import Table
 
@@ -88,7 +88,7 @@ RULES: Final = {
 
 def choose() -> str:
     """Ask for the setting that the lines vary, and return its name in `RULES`."""
-    known(state.VARIED, RULES)
+    drop_unknown(state.VARIED, RULES)
     names = list(RULES)
     name = st.segmented_control(
         "Lines differ in", names, default=names[0], required=True, key=state.VARIED, bind=LINKED
@@ -128,7 +128,7 @@ def compare_lines(result: SweepResult, measure: str, n_test: float) -> list[Line
     Lines are compared over the releases that all lines have. An ε without such releases is left out. A difference is
     more than chance if it exceeds three numbers: one percentage point, the margin of the held-out rows, and twice its
     standard error. The standard error is computed from pairs of releases with the same seeds. `n_test`
-    is the number of rows on which an accuracy would be as precise as the measure (`baselines.rows`).
+    is the number of rows on which an accuracy would be as precise as the measure (`baselines.effective_rows`).
     """
     pieces, comparisons = result.pieces[np.isfinite(result.pieces["epsilon"])], []
     n_lines = pieces["forest"].nunique()

@@ -18,15 +18,15 @@ from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.wording import plain
 
-MOST = 12  # largest number of trees whose α the chart shows
+MOST_TREES = 12  # largest number of trees for which the chart shows α
 
 
 def show(choice: Choice, view: ForestView) -> None:
     """Draw the charts below the tree: α by level, and the row weights before each tree."""
-    private = choice.settings.certified
+    certified = choice.settings.certified
     titled(
         "α of each level",
-        "Simulated" if private else "Do not share",
+        "Simulated" if certified else "Do not share",
         help="α sets how questions are judged: near 0 by correctly classified records, which needs little noise; near "
         "1 also by what pays off later. “Follows the error” starts at 1 and falls as the tree gets better.",
     )
@@ -34,14 +34,14 @@ def show(choice: Choice, view: ForestView) -> None:
     if all(trace.alpha == traces[0].alpha for trace in traces):
         traces, names = traces[:1], [plural(len(traces), "tree") + (" alike" if len(traces) > 1 else "")]
     chart(
-        plotting.alpha_by_level(traces[:MOST], names[:MOST]),
+        plotting.alpha_by_level(traces[:MOST_TREES], names[:MOST_TREES]),
         "α of each level of each tree.",
         title="α of each level",
         key="alpha_levels",
     )
-    if len(traces) > MOST:
-        st.caption(f"… and {plural(len(traces) - MOST, 'further tree')}.")
-    if private:
+    if len(traces) > MOST_TREES:
+        st.caption(f"… and {plural(len(traces) - MOST_TREES, 'further tree')}.")
+    if certified:
         st.caption(what_measurements_say())
     titled(
         "How the rows are weighted",
@@ -98,9 +98,9 @@ def verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
         scores = np.bincount(class_of_tree, weights=values, minlength=view.domain.n_classes)
         winner = int(scores.argmax())
         sentence = f"**{plain(classes[winner])}** has the largest score, {scores[winner]:+.3f}"
-    right = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
+    verdict_words = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
     flip = view.flip[leaves]
     known_flips = flip[np.isfinite(flip)]
     if len(known_flips):
-        right += f". Its leaves change sign in {flip_percent(float(known_flips.mean()))} of releases on average"
-    st.markdown(f"{sentence}, {right}.")
+        verdict_words += f". Its leaves change sign in {flip_percent(float(known_flips.mean()))} of releases on average"
+    st.markdown(f"{sentence}, {verdict_words}.")

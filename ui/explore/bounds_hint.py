@@ -20,7 +20,7 @@ from ui.shared.page import titled
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
-MOST = 3  # largest number of attributes that the sentence names
+MOST_NAMED = 3  # largest number of attributes that the sentence names
 
 
 @cache.for_session(data=True, max_entries=8)
@@ -28,10 +28,10 @@ def _exact_bounds(key: tuple, _domain: Domain, _columns: pd.DataFrame) -> list[E
     return exact_bounds(_domain, _columns)
 
 
-def of(table: Table) -> list[ExactBounds]:
-    """Return the bounds that equal a value of the rows.
+def exact_bounds_of(table: Table) -> list[ExactBounds]:
+    """Return the bounds that equal the lowest or highest value of the rows.
 
-    If the table is public, return only bounds that were read from its rows.
+    If the table is public, the list has only bounds that were read from its rows.
     """
     exact = _exact_bounds((table.schema_key, tables.fingerprint(table.domain)), table.domain, table.columns())
     read = {feature.name for feature in table.domain.features if feature.source == "data"}
@@ -41,13 +41,15 @@ def of(table: Table) -> list[ExactBounds]:
 def sentence(exact: Sequence[ExactBounds]) -> str:
     """Return a sentence that names these bounds, for the first `MOST` attributes."""
     clauses = []
-    for bounds in exact[:MOST]:
+    for bounds in exact[:MOST_NAMED]:
         ends = ((bounds.low, bounds.at_low, "lowest"), (bounds.high, bounds.at_high, "highest"))
-        hits = [(text(bound), which) for bound, hit, which in ends if hit]
-        numbers, which = (" and ".join(words) for words in zip(*hits, strict=True))
-        verb = "are" if len(hits) > 1 else "is"
+        exact_ends = [(text(bound), which) for bound, is_exact, which in ends if is_exact]
+        numbers, which = (" and ".join(words) for words in zip(*exact_ends, strict=True))
+        verb = "are" if len(exact_ends) > 1 else "is"
         clauses.append(f"{numbers} {verb} exactly the {which} value of '{plain(bounds.name)}'")
-    more = f"; the same holds for {plural(len(exact) - MOST, 'further column')}" if len(exact) > MOST else ""
+    more = (
+        f"; the same holds for {plural(len(exact) - MOST_NAMED, 'further column')}" if len(exact) > MOST_NAMED else ""
+    )
     return f"{', '.join(clauses)} in your rows{more}."
 
 
@@ -59,10 +61,11 @@ def show(table: Table, *, pending: bool) -> None:
     Parameters
     ----------
     pending : bool
-        Whether edits wait to be applied. The button is then disabled, because a click would drop these edits.
+        Whether the user has edits that are not applied yet. Then the button is disabled, because a click would drop
+        these edits.
     """
     read = {feature.name for feature in table.domain.features if feature.source == "data"}
-    exact = [bounds for bounds in of(table) if bounds.name not in read]
+    exact = [bounds for bounds in exact_bounds_of(table) if bounds.name not in read]
     if not exact:
         return
     titled(
@@ -88,7 +91,7 @@ def show(table: Table, *, pending: bool) -> None:
                 "column": [bounds.name for bounds in chosen],
                 "bounds now": [_range(bounds.low, bounds.high) for bounds in chosen],
                 "rounder": [_range(*bounds.rounder) for bounds in chosen],
-                "exactly in the rows": [_which(bounds) for bounds in chosen],
+                "exactly in the rows": [_ends_in_rows(bounds) for bounds in chosen],
             }
         ),
         "Rounder bounds",
@@ -113,5 +116,5 @@ def _range(low: float, high: float) -> str:
     return f"{text(low)} to {text(high)}"
 
 
-def _which(bounds: ExactBounds) -> str:
-    return " and ".join(which for which, hit in (("lowest", bounds.at_low), ("highest", bounds.at_high)) if hit)
+def _ends_in_rows(bounds: ExactBounds) -> str:
+    return " and ".join(end for end, is_exact in (("lowest", bounds.at_low), ("highest", bounds.at_high)) if is_exact)

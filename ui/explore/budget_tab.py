@@ -36,23 +36,23 @@ NOT_LISTED = (
 
 
 def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
-    """Draw the ledger of a release with these settings, its certificate, and the releases of this session."""
+    """Draw the ledger and the certificate that a release would have, and the releases of this session."""
     if ledger.budget is not None:
-        pure = ledger.kind == PURE
+        is_pure = ledger.kind == PURE
         titled(
-            "Where ε goes" if pure else "Where the budget goes",
+            "Where ε goes" if is_pure else "Where the budget goes",
             "Simulated",
             help="The width of a block is its cost. Blocks next to each other are **in sequence**: each asks the same "
             "rows again, so costs add up. Stacked blocks are **in parallel**: each asks other rows, so a row pays for "
             "only one of them.",
         )
-        line = f"on the line from 0 to {'ε' if pure else 'all of μ²'}"
+        line = f"on the line from 0 to {'ε' if is_pure else 'all of μ²'}"
         chart(
             plotting.budget_picture(ledger),
             f"The charges of the ledger as blocks {line}.",
             title="Where the budget goes",
         )
-        if not pure:
+        if not is_pure:
             st.markdown(in_mu_squared(ledger.budget, certificate.delta))
         st.markdown("\n".join(f"- {_sentence(entry, ledger.budget, ledger.unit)}" for entry in ledger.entries))
         if any(entry.part for entry in ledger.entries):
@@ -124,15 +124,15 @@ def _sentence(entry: LedgerEntry, budget: PrivacyLoss, unit: str | None) -> str:
         answers = f"**one answer** at {each} costs"
         if entry.times > 1:
             answers = f"**{entry.times:,} answers in sequence** on the same rows, each at {each}, together cost"
-        return f"{_first_up(entry.what)}: {answers} **{total}**.{twice}"
+        return f"{_capitalized(entry.what)}: {answers} **{total}**.{twice}"
     once = (
         "every row counts in only one answer"
         if unit is None
         else "all rows of a person together count as at most one row"
     )
     return (
-        f"{_first_up(entry.what)}: **{entry.times:,} answers in parallel**, each at {each}. {_first_up(once)}, so all "
-        f"cost **{total}**, not {entry.times:,} times as much.{twice}"
+        f"{_capitalized(entry.what)}: **{entry.times:,} answers in parallel**, each at {each}. {_capitalized(once)}, "
+        f"so all cost **{total}**, not {entry.times:,} times as much.{twice}"
     )
 
 
@@ -145,7 +145,8 @@ def _fraction(value: Fraction) -> str:
     return str(value) if value.denominator <= 1_000 else text_up(value, 5)
 
 
-def _first_up(text: str) -> str:
+def _capitalized(text: str) -> str:
+    """Return a text as markdown, with a capital as its first letter."""
     return plain(text[:1].upper() + text[1:], 120)
 
 

@@ -29,9 +29,17 @@ from ui.explore.card_parts import (
     use,
     without,
 )
-from ui.explore.cards import RARE, may_be_remarks, often, often_signs, open_parts_of_table, rare, usual
+from ui.explore.cards import (
+    RARE,
+    frequent_signs,
+    frequent_texts,
+    frequent_values,
+    may_be_remarks,
+    open_parts_of_table,
+    rare_values,
+)
 from ui.explore.confirm import HOW_KNOWN as WHY
-from ui.explore.edited_cells import bound_of, shown
+from ui.explore.edited_cells import bound_of, bound_text
 from ui.shared import tables
 from ui.shared.page import sorry
 from ui.shared.sources import QUESTION, is_source
@@ -39,12 +47,12 @@ from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 LOW, HIGH, WHOLE, SIGNS = "lowest", "highest", "whole", "signs that are ignored"
-_HEIGHT: Final = 420
+_HEIGHT: Final = 420  # pixels
 LIST, OUT, LATER = "public list", "leave out", "later"  # answers about a list
 OF_LISTS: Final = "How does everybody know the public lists?"
-_MANY: Final = 10  # with more rows or lists than this, they scroll in a frame of `_HEIGHT` pixels
+_MANY: Final = 10  # more rows or lists than this scroll in a frame of height `_HEIGHT`
 _SHORT: Final = 400  # largest number of characters of a list on the checklist
-_SHOWN: Final = 5
+_SHOWN: Final = 5  # largest number of words or rare values that a sentence names
 _REST: Final = "(for rows that do not say it)"
 _NUMBERS: Final = (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
 _LEFT_OUT: Final = {
@@ -94,8 +102,8 @@ def n_lists(table: Table) -> int:
 def _list_of(table: Table, name: str) -> tuple[list[str], Spellings]:
     """Return the values and the spellings that at least `RARE` rows of a column have. They come from private rows."""
     counts, spellings = counted_values(table, name), proposal_of(table, name).spellings
-    frequent = often([spelling for spelling, _ in spellings], counts)
-    return usual(counts, spellings), tuple(pair for pair in spellings if pair[0] in frequent)
+    frequent = frequent_texts([spelling for spelling, _ in spellings], counts)
+    return frequent_values(counts, spellings), tuple(pair for pair in spellings if pair[0] in frequent)
 
 
 def show_numbers(table: Table) -> None:
@@ -153,26 +161,32 @@ def _about_ranges(n_known: int, n: int) -> str:
             "can answer it later."
         )
     suggests = "its name suggests" if n_known == 1 else "their names suggest"
-    others = "" if n_known == n else " A row without a range stays open: fill it in, or answer it later."
+    later = "" if n_known == n else " A row without a range stays open: fill it in, or answer it later."
     return (
         f"**{plural(n_known, 'column')} {'has' if n_known == 1 else 'have'} a range that {suggests}.** No range comes "
-        f"from your rows. Check each row, correct what is wrong, and confirm all of them together.{others}"
+        f"from your rows. Check each row, correct what is wrong, and confirm all of them together.{later}"
     )
 
 
 def _about_cells(table: Table, names: list[str]) -> str:
-    """Return a sentence on how cells without a plain number are read. It quotes words that many private rows have."""
+    """Return sentences on how cells without a plain number are read. They quote words that many private rows have."""
     proposals = {name: proposal_of(table, name) for name in names}
     limits = sorted({"<", ">", "≤", "≥"} & {sign for proposal in proposals.values() for sign in proposal.signs})
     cells = [item for name in names for item in counted_values(table, name, by_row=True).items()]
     n_beyond = sum(n for cell, n in cells if cell.strip().startswith(tuple(limits)))
-    text = f"{plural(n_beyond, 'cell')} such as “{limits[0]}0.5” will be read as the limit. " if limits else ""
+    limit_sentence = (
+        f"{plural(n_beyond, 'cell')} such as “{limits[0]}0.5” will be read as the limit. " if limits else ""
+    )
     words = [
-        word for name, proposal in proposals.items() for word in often(proposal.words, counted_values(table, name))
+        word
+        for name, proposal in proposals.items()
+        for word in frequent_texts(proposal.words, counted_values(table, name))
     ]
-    some = [f"“{plain(word, 30)}”" for word in dict.fromkeys(words)][:_SHOWN]
-    named = f" (for example {', '.join(some)})" if some else ""
-    return f"{text}A cell that is empty or holds no number{named} counts as missing, which is a separate value."
+    quoted_words = [f"“{plain(word, 30)}”" for word in dict.fromkeys(words)][:_SHOWN]
+    named = f" (for example {', '.join(quoted_words)})" if quoted_words else ""
+    return (
+        f"{limit_sentence}A cell that is empty or holds no number{named} counts as missing, which is a separate value."
+    )
 
 
 def _left_out(table: Table) -> str:
@@ -188,13 +202,13 @@ def _left_out(table: Table) -> str:
 
 def _range_row(table: Table, name: str) -> dict[str, Any]:
     known, signs = public_range(name), proposal_of(table, name).signs
-    low, high = (None, None) if known is None else (shown(known.low), shown(known.high))
+    low, high = (None, None) if known is None else (bound_text(known.low), bound_text(known.high))
     return {
         "column": name,
         LOW: low,
         HIGH: high,
         WHOLE: known is not None and known.integer,
-        SIGNS: " ".join(often_signs(signs, counted_values(table, name)) if signs else ()),
+        SIGNS: " ".join(frequent_signs(signs, counted_values(table, name)) if signs else ()),
         WHY: "" if known is None else _reason_of(known),
     }
 
@@ -222,7 +236,7 @@ def with_ranges(table: Table, rows: list[dict[str, Any]], words: str) -> tuple[D
 
 
 def _why(row: dict[str, Any], low: str, high: str) -> str:
-    """Return the source in a row; empty if it is the reason for a suggested range that the user has changed."""
+    """Return the source in a row; empty if the user changed a suggested range, but not the reason for it."""
     why, known = _cell(row[WHY]), public_range(row["column"])
     if known is None or why != _reason_of(known):
         return why
@@ -240,7 +254,7 @@ def _cell(value: Any) -> str:
 
 
 def show_lists(table: Table) -> None:
-    """Ask which lists of values are public, and which columns to leave out. A list has no values that few rows have."""
+    """Ask which lists of values are public, and which columns to leave out. A list has only frequent values."""
     names = [*([table.label] if asks_classes(table) else []), *(feature.name for feature in lists(table))]
     key = f"card_{tables.fingerprint(table.domain)[:12]}_lists"
     st.markdown(
@@ -253,11 +267,11 @@ def show_lists(table: Table) -> None:
         words = source_field(table, key, label=OF_LISTS)
         if not st.form_submit_button("Use these answers", type="primary"):
             return
-    public, out = ([name for name, answer in answer_of.items() if answer == what] for what in (LIST, OUT))
+    public, left_out = ([name for name, answer in answer_of.items() if answer == choice] for choice in (LIST, OUT))
     if public:
-        use(table, words, lambda source: _with_lists(without(table, out), table, public, source))
-    elif out:
-        leave_out(table, out)
+        use(table, words, lambda source: _with_lists(without(table, left_out), table, public, source))
+    elif left_out:
+        leave_out(table, left_out)
     else:
         sorry(f"You answered “{LATER}” for every column. Choose “{LIST}” or “{OUT}” for at least one.")
 
@@ -280,7 +294,7 @@ def _ask_list(table: Table, name: str, key: str) -> str:
     counts = counted_values(table, name)
     notes = [f"“{plain(spelling, 40)}” counts as “{plain(value, 40)}”." for spelling, value in spellings]
     listed = {*values, *(spelling for spelling, _ in spellings)}
-    if unusual := [value for value in rare(counts) if value not in listed]:
+    if unusual := [value for value in rare_values(counts) if value not in listed]:
         named = ", ".join(f"“{plain(value, 40)}”" for value in unusual[:_SHOWN])
         more = f" and {len(unusual) - _SHOWN:,} more" if unusual[_SHOWN:] else ""
         it, counts_as = ("it", "It counts as") if len(unusual) == 1 else ("them", "They count as")

@@ -24,6 +24,7 @@ class NumberAnswer:
     Parameters
     ----------
     low, high : float
+        Smallest and largest possible number.
     whole : bool
         Whether only whole numbers occur.
     missing : {"category", "refuse"}
@@ -43,7 +44,7 @@ class NumberAnswer:
 
 
 def with_numbers(domain: Domain, order: Sequence[str], answers: Mapping[str, NumberAnswer], note: str) -> Domain:
-    """Return the domain with the columns of `answers` as numbers. `order` lists all columns of the file in order.
+    """Return the domain with the columns of `answers` as numbers. `order` has the columns in the order of the file.
 
     >>> domain = Domain((Feature("age", "categorical", categories=("18", "k.A.")),))
     >>> age = with_numbers(domain, ["age"], {"age": NumberAnswer(0, 120, words=["k.A."])}, "people live so long")
@@ -153,5 +154,5 @@ def replaced(domain: Domain, order: Sequence[str], column: str, features: Sequen
     others = [feature for feature in domain.features if feature.column != column]
     if not features and not others:
         raise DomainError(f"{column!r} is the only column that is left, so it cannot be left out.")
-    together = sorted([*others, *features], key=lambda feature: place.get(feature.column, len(place)))
-    return replace(domain, features=tuple(together))
+    sorted_features = sorted([*others, *features], key=lambda feature: place.get(feature.column, len(place)))
+    return replace(domain, features=tuple(sorted_features))

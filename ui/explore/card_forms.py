@@ -42,16 +42,16 @@ from ui.explore.cards import (
     Card,
     features_of,
     first_kind,
+    frequent_signs,
+    frequent_texts,
+    frequent_values,
     may_be_remarks,
-    often,
-    often_signs,
     open_parts_of_table,
-    rare,
-    usual,
+    rare_values,
 )
-from ui.explore.edited_cells import RULE_NAMES, RULES, bound_of, shown
+from ui.explore.edited_cells import RULE_NAMES, RULES, bound_of, bound_text
 from ui.shared import tables
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import sorry
 from ui.shared.tables import Table
 from ui.shared.wording import plain
@@ -78,7 +78,7 @@ def column(table: Table, card: Card) -> None:
     describe(table, first, proposal)
     kinds = KINDS if len(card.columns) == 1 else (NUMBER, LEFT_OUT)
     starts_with = first_kind(proposal, features)
-    if starts_with == CATEGORY and card.state == OPEN and may_be_remarks(usual(counted_values(table, first))):
+    if starts_with == CATEGORY and card.state == OPEN and may_be_remarks(frequent_values(counted_values(table, first))):
         starts_with = LEFT_OUT
         st.caption("These texts may be remarks, which can name a person.")
     kind = _kind(key, kinds, starts_with)
@@ -100,7 +100,7 @@ def _one_by_one(table: Table, title: str) -> None:
 
 
 def _kind(key: str, kinds: Sequence[str], first: str) -> str:
-    known(state.CARD_KIND(key), kinds)
+    drop_unknown(state.CARD_KIND(key), kinds)
     kind = st.segmented_control("This column is", kinds, default=first, key=state.CARD_KIND(key), required=True)
     return kind or first
 
@@ -124,12 +124,12 @@ def _number(table: Table, card: Card, features: Sequence[Feature], proposal: Col
         signs = tuple(dict.fromkeys((*confirmed.signs, *signs)))
     with st.form(f"{key}_number", border=False):
         left, right = st.columns(2)
-        lowest = left.text_input("Lowest possible number", shown(low) or "", key=state.CARD_LOW(key))
-        highest = right.text_input("Highest possible number", shown(high) or "", key=state.CARD_HIGH(key))
+        lowest = left.text_input("Lowest possible number", bound_text(low) or "", key=state.CARD_LOW(key))
+        highest = right.text_input("Highest possible number", bound_text(high) or "", key=state.CARD_HIGH(key))
         is_whole = st.checkbox("Only whole numbers", whole, key=state.CARD_WHOLE(key))
         counts = counted_values(table, card.columns[0]) if (words or signs) and confirmed is None else {}
-        chosen = _words(words, confirmed.missing_words if confirmed else often(words, counts), key)
-        ignored = _signs(signs, confirmed.signs if confirmed else often_signs(signs, counts), key)
+        chosen = _words(words, confirmed.missing_words if confirmed else frequent_texts(words, counts), key)
+        ignored = _signs(signs, confirmed.signs if confirmed else frequent_signs(signs, counts), key)
         missing = _missing(confirmed, key)
         note = source_field(table, key, _note_of(confirmed) or reason)
         if not st.form_submit_button("Use this range", type="primary"):
@@ -202,7 +202,7 @@ def _signs(signs: Sequence[str], start: Sequence[str], key: str) -> list[str]:
 def _missing(confirmed: Feature | None, key: str) -> str:
     """Ask for the rule for missing cells. The default is the confirmed rule, or "category", which fits any column."""
     start = RULE_NAMES["category"] if confirmed is None else RULE_NAMES.get(confirmed.missing, RULE_NAMES["category"])
-    known(state.CARD_MISSING(key), list(RULES))
+    drop_unknown(state.CARD_MISSING(key), list(RULES))
     chosen = st.radio(
         "Missing cells",
         list(RULES),
@@ -222,8 +222,8 @@ def _list(table: Table, name: str, features: Sequence[Feature], proposal: Column
     confirmed = feature if feature is not None and not feature.leaks() else None
     spellings = proposal.spellings if confirmed is None else confirmed.spellings
     spelled = {spelling for spelling, _ in spellings}
-    unusual = [] if confirmed is not None else [value for value in rare(counts) if value not in spelled]
-    values = confirmed.categories if confirmed is not None else usual(counts, spellings)
+    unusual = [] if confirmed is not None else [value for value in rare_values(counts) if value not in spelled]
+    values = confirmed.categories if confirmed is not None else frequent_values(counts, spellings)
     if len(values) > MAX_CATEGORIES:
         sorry(
             f"{name!r} has {len(values):,} different values, more than {MAX_CATEGORIES:,}. Leave the column out, or "
@@ -291,7 +291,7 @@ def _merged(
     """
     noun = unit_noun(table.domain.unit)
     written_as = {f"{spelling} = {value}": spelling for spelling, value in spellings}
-    frequent = often([spelling for spelling, _ in spellings], counts)
+    frequent = frequent_texts([spelling for spelling, _ in spellings], counts)
     start = [one for one, spelling in written_as.items() if are_confirmed or spelling in frequent]
     return st.multiselect(
         "Spellings that mean another value (to add one, type for example: y = yes)",
@@ -326,7 +326,7 @@ def _dates(table: Table, name: str, features: Sequence[Feature], proposal: Colum
     formats = list(dict.fromkeys([*(part.format for part in used), *proposal.date_formats, *DATE_FORMATS]))
     parts = [part.part for part in used] or [part for part in DATE_PARTS if part != DAYS]
     with st.form(f"{key}_dates", border=False):
-        known(state.CARD_FORMAT(key), formats)
+        drop_unknown(state.CARD_FORMAT(key), formats)
         date_format = st.selectbox("Format of the dates", formats, key=state.CARD_FORMAT(key))
         chosen = st.pills(
             "Parts to learn from", DATE_PARTS, selection_mode="multi", default=parts, key=state.CARD_PARTS(key)
@@ -377,7 +377,7 @@ def label_and_file(table: Table) -> None:
     spellings = domain.class_spellings if confirmed else proposal.spellings
     spelled = {spelling for spelling, _ in spellings}
     classes = [text(value) for value in domain.classes]
-    values = classes if confirmed else usual({value: counts.get(value, 0) for value in classes}, spellings)
+    values = classes if confirmed else frequent_values({value: counts.get(value, 0) for value in classes}, spellings)
     st.markdown(f"**The label: {plain(table.label, 60)}.** The forest predicts it.")
     describe(table, table.label, proposal)
     by_row = counted_values(table, table.label, by_row=True)
@@ -386,7 +386,9 @@ def label_and_file(table: Table) -> None:
         st.caption(f"{n_out:,} {are} left out, unless you add a class or a spelling.")
     with st.form(f"{key}_form", border=False):
         listed = st.text_input("Its classes, separated by ;", written(values), key=state.CARD_VALUES(key), help=HELP)
-        kept = _rare_values(table, counts, [] if confirmed else [v for v in rare(counts) if v not in spelled], key)
+        kept = _rare_values(
+            table, counts, [] if confirmed else [v for v in rare_values(counts) if v not in spelled], key
+        )
         merged = _merged(table, spellings, counts, key, are_confirmed=confirmed)
         st.markdown(f"**The file.**\n{_about_file(table)}")
         before = domain.classes_note if confirmed else ""

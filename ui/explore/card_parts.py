@@ -20,23 +20,23 @@ from ui import state
 from ui.explore import card_answers as answers
 from ui.explore.cards import propose, values_of
 from ui.shared import cache, tables
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import sorry
 from ui.shared.sources import EXAMPLE, QUESTION, check_source
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
-_EXAMPLES = 3
+_EXAMPLES = 3  # largest number of example cells that a card shows
 _EARLIER = 4  # largest number of earlier sources that a card offers
 
 
 def proposal_of(table: Table, column: str) -> ColumnProposal:
     """Return what a column seems to hold, such as numbers or dates. The result is cached for the session."""
     assert table.csv is not None
-    kept = _proposals((table.key,))
-    if column not in kept:
-        kept[column] = propose(table.csv, column)
-    return kept[column]
+    proposals = _proposals((table.key,))
+    if column not in proposals:
+        proposals[column] = propose(table.csv, column)
+    return proposals[column]
 
 
 def counted_values(table: Table, column: str, *, by_row: bool = False) -> dict[str, int]:
@@ -46,13 +46,13 @@ def counted_values(table: Table, column: str, *, by_row: bool = False) -> dict[s
     """
     assert table.csv is not None
     unit = None if by_row else table.domain.unit
-    kept = _values((table.key, unit or ""))
-    if column not in kept:
+    counts_of = _values((table.key, unit or ""))
+    if column not in counts_of:
         rows = table.csv.table
         if unit is not None and column != unit:
             rows = rows[[column, unit]].dropna(subset=[unit]).drop_duplicates()
-        kept[column] = dict(values_of(rows[column]))
-    return kept[column]
+        counts_of[column] = dict(values_of(rows[column]))
+    return counts_of[column]
 
 
 def numbers_among(table: Table, column: str, signs: Sequence[str]) -> tuple[float, str]:
@@ -65,9 +65,9 @@ def numbers_among(table: Table, column: str, signs: Sequence[str]) -> tuple[floa
     decimal = table.csv.reading.decimal_of(column)
     is_number = numbers_one_by_one(pa.chunked_array([pa.array(texts, pa.string())]), decimal)[0].notna().to_numpy()
     rows = np.array(list(counts.values()))
-    others = [cell for cell, ok in zip(counts, is_number, strict=True) if not ok]
+    no_numbers = [cell for cell, ok in zip(counts, is_number, strict=True) if not ok]
     share = float(rows[is_number].sum() / max(rows.sum(), 1)) if len(rows) else 1.0
-    return share, max(others, key=lambda cell: counts[cell], default="")
+    return share, max(no_numbers, key=lambda cell: counts[cell], default="")
 
 
 def order_of(table: Table) -> list[str]:
@@ -85,11 +85,13 @@ def left_out_of(table: Table) -> list[str]:
 
 @cache.for_session(max_entries=2)
 def _proposals(key: tuple) -> dict[str, ColumnProposal]:
+    """Return the cached proposals of a table by column. The dict is empty at first, and callers add to it."""
     return {}
 
 
 @cache.for_session(max_entries=4)
 def _values(key: tuple) -> dict[str, dict[str, int]]:
+    """Return the cached `counted_values` of a table by column. The dict is empty at first, and callers add to it."""
     return {}
 
 
@@ -97,8 +99,8 @@ def describe(table: Table, column: str, proposal: ColumnProposal) -> None:
     """Show some cells of a column, what it seems to hold, and how many cells are missing."""
     assert table.csv is not None
     cells = table.csv.cells.column(column).slice(0, 200).to_pylist()
-    some = list(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))[:_EXAMPLES]
-    examples = ", ".join(f"“{plain(cell, 40)}”" for cell in some) or "none"
+    distinct_cells = list(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))[:_EXAMPLES]
+    examples = ", ".join(f"“{plain(cell, 40)}”" for cell in distinct_cells) or "none"
     missing = f" {plural(proposal.n_missing, 'cell')} {'is' if proposal.n_missing == 1 else 'are'} missing."
     st.caption(f"Cells such as {examples}. {plain(proposal.reason, 400)}{missing if proposal.n_missing else ''}")
 
@@ -120,7 +122,7 @@ def source_field(table: Table, key: str, proposed: str = "", label: str = QUESTI
     if not earlier:
         return typed
     options = earlier[-_EARLIER:]
-    known(state.EARLIER_SOURCE(key), options)
+    drop_unknown(state.EARLIER_SOURCE(key), options)
     chosen = st.pills(
         "Or choose an earlier source, if it is the source of this, too",
         options,
@@ -132,9 +134,9 @@ def source_field(table: Table, key: str, proposed: str = "", label: str = QUESTI
 
 def keep_source(table: Table, words: str) -> None:
     """Keep a source, so that later cards of this table can offer it."""
-    kept = state.SOURCES.value.setdefault(table.schema_key, [])
-    if words not in kept:
-        kept.append(words)
+    sources = state.SOURCES.value.setdefault(table.schema_key, [])
+    if words not in sources:
+        sources.append(words)
 
 
 def without(table: Table, columns: Sequence[str]) -> Domain:
@@ -157,9 +159,16 @@ def leave_out(table: Table, columns: Sequence[str]) -> None:
 
 
 def use(table: Table, words: str, answer: Callable[[str], Domain], *, proposed: str = "") -> None:
-    """Apply an answer with these words as its source, or show why it cannot be used.
+    """Apply the user's answer with `words` as its source, or show why the answer cannot be used.
 
     Later cards offer these words again, unless the app proposed them.
+
+    Parameters
+    ----------
+    answer : callable
+        Takes the source, and returns the domain after the answer.
+    proposed : str
+        Words that the app proposed as the source.
     """
     try:
         check_source(words, "this")

@@ -20,15 +20,15 @@ from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature, text
 from dpforest.tables.read_parts import OF_TABLES, read_parts
 from dpforest.tables.reading_rules import Spellings
-from ui.explore.column_groups import alike
+from ui.explore.column_groups import groups_by_beginning
 
 NUMBER, CATEGORY, DATE, LEFT_OUT = "number", "category", "date", "left out"
 KINDS: Final = (NUMBER, CATEGORY, DATE, LEFT_OUT)
 OPEN, READY, UNUSED = "open", "ready", "left out"
 NUMBERS, LISTS, TABLE = "numbers", "lists", "table"  # ids of the cards about many columns, and about the whole table
 RARE: Final = 10  # a value is rare if fewer rows than this have it
-_WORDS_OF_REMARKS: Final = 3  # fewest words of texts that may be remarks, on average
-_OF_A_PERSON: Final = re.compile(r"@|(\d[ /-]?){5}")  # an address or a long number, such as that of a telephone
+_WORDS_OF_REMARKS: Final = 3  # texts with at least this many words on average may be remarks
+_PERSONAL: Final = re.compile(r"@|(\d[ /-]?){5}")  # an e-mail address, or a long number such as a telephone number
 _KIND_OF: Final = {
     column_kinds.NUMBER: NUMBER,
     column_kinds.NUMBER_WITH_WORDS: NUMBER,
@@ -77,7 +77,7 @@ Card(title='x…', columns=('x0', 'x1', 'x2'), state='open'), Card(title='id', c
     state = {name: state_of(domain, name) for name in columns}
     open_numbers = [f.name for f in domain.features if f.kind == "numeric" and f.date is None and f.leaks()]
     group_of: dict[str, str] = {}
-    for title, names in alike(open_numbers, all_of_them=True).items():
+    for title, names in groups_by_beginning(open_numbers, all_of_them=True).items():
         if title not in one_by_one and not any(name in group_of for name in names):
             group_of |= dict.fromkeys(names, title)
     result: dict[str, Card] = {}
@@ -142,28 +142,28 @@ def values_of(cells: pd.Series) -> Mapping[str, int]:
     return dict(sorted(counts.items()))
 
 
-def rare(values: Mapping[str, int]) -> list[str]:
+def rare_values(values: Mapping[str, int]) -> list[str]:
     """Return the values that fewer than `RARE` rows have, the rarest first.
 
-    >>> rare({"a": 50, "b": 3, "c": 1})
+    >>> rare_values({"a": 50, "b": 3, "c": 1})
     ['c', 'b']
     """
     return [value for value, n in sorted(values.items(), key=lambda item: item[1]) if n < RARE]
 
 
-def often(texts: Sequence[str], values: Mapping[str, int]) -> list[str]:
-    """Return the texts that at least `RARE` rows have. The app never preselects the other texts.
+def frequent_texts(texts: Sequence[str], values: Mapping[str, int]) -> list[str]:
+    """Return the texts that at least `RARE` rows have. A card preselects only these texts.
 
-    >>> often(["k.A.", "Kuru"], {"k.A.": 50, "Kuru": 1})
+    >>> frequent_texts(["k.A.", "Kuru"], {"k.A.": 50, "Kuru": 1})
     ['k.A.']
     """
     return [each for each in texts if values.get(each, 0) >= RARE]
 
 
-def often_signs(signs: Sequence[str], values: Mapping[str, int]) -> list[str]:
+def frequent_signs(signs: Sequence[str], values: Mapping[str, int]) -> list[str]:
     """Return the signs that occur in the cells of at least `RARE` rows.
 
-    >>> often_signs(["%", "€"], {"5 %": 40, "7 €": 1})
+    >>> frequent_signs(["%", "€"], {"5 %": 40, "7 €": 1})
     ['%']
     """
     return [sign for sign in signs if sum(n for value, n in values.items() if sign in value) >= RARE]
@@ -179,13 +179,13 @@ def may_be_remarks(values: Collection[str]) -> bool:
     """
     texts = list(values)
     n_words = sum(len(value.split()) for value in texts)
-    return n_words >= _WORDS_OF_REMARKS * len(texts) > 0 or any(map(_OF_A_PERSON.search, texts))
+    return n_words >= _WORDS_OF_REMARKS * len(texts) > 0 or any(map(_PERSONAL.search, texts))
 
 
-def usual(values: Mapping[str, int], spellings: Spellings = ()) -> list[str]:
+def frequent_values(values: Mapping[str, int], spellings: Spellings = ()) -> list[str]:
     """Return the values that at least `RARE` rows have, without the spellings that stand for another value.
 
-    >>> usual({"yes": 50, "YES": 12, "Kuru": 1}, (("YES", "yes"),))
+    >>> frequent_values({"yes": 50, "YES": 12, "Kuru": 1}, (("YES", "yes"),))
     ['yes']
     """
     spelled = {spelling for spelling, _ in spellings}

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpforest.tables.features import Feature
 from ui import state
-from ui.shared.controls import all_known, known
+from ui.shared.controls import drop_list_with_unknown, drop_unknown
 
 FEWEST: Final = 3  # smallest number of names with the same beginning that form a group
 MOST: Final = 12  # largest number of groups of names with the same beginning
@@ -32,15 +32,15 @@ def groups(features: Sequence[Feature]) -> dict[str, list[str]]:
         names = [f.name for f in features if f.kind == kind]
         if 0 < len(names) < len(features):
             by_group[title] = names
-    return by_group | alike(by_group[ALL])
+    return by_group | groups_by_beginning(by_group[ALL])
 
 
-def alike(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[str]]:
+def groups_by_beginning(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[str]]:
     """Group names by their beginning, the largest group first. Its key is the longest common beginning.
 
     A beginning that all names share forms a group only with `all_of_them`.
 
-    >>> alike(["x1", "x2", "x3"]), alike(["x1", "x2", "x3"], all_of_them=True)
+    >>> groups_by_beginning(["x1", "x2", "x3"]), groups_by_beginning(["x1", "x2", "x3"], all_of_them=True)
     ({}, {'x…': ['x1', 'x2', 'x3']})
     """
     by_start: dict[str, list[str]] = {}
@@ -59,7 +59,7 @@ def choose(label: str, features: Sequence[Feature], key: str) -> list[str]:
     """Ask for attributes, as a group or one by one, and return the names of the chosen attributes."""
     by_group = groups(features)
     choices = [*by_group, ONE_BY_ONE]
-    known(state.COLUMN_GROUP(key), choices)
+    drop_unknown(state.COLUMN_GROUP(key), choices)
     group = st.selectbox(
         label,
         choices,
@@ -74,5 +74,5 @@ def choose(label: str, features: Sequence[Feature], key: str) -> list[str]:
 def one_by_one(names: list[str], key: str) -> list[str]:
     """Ask for names one by one, and return the chosen names."""
     key = state.COLUMN_NAMES(key)
-    all_known(key, names)
+    drop_list_with_unknown(key, names)
     return st.multiselect("These columns", names, key=key, placeholder="Choose columns")

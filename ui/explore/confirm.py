@@ -28,16 +28,18 @@ READ: Final = "read from the data"
 HOW_KNOWN: Final = "how everybody knows this"  # column of the editor in which the user states the source
 
 
-def state(feature: Feature) -> str:
+def sources_in_words(feature: Feature) -> str:
     """Describe the sources of the parts of an attribute, for the attribute's row of the editor."""
     by_part = sources(feature)
-    of_values = next(iter(by_part.values()))[0]
-    read = [what for what, (source, _) in by_part.items() if source == "data"]
-    if of_values == "data":
+    source_of_values = next(iter(by_part.values()))[0]
+    parts_from_data = [part for part, (source, _) in by_part.items() if source == "data"]
+    if source_of_values == "data":
         return READ
-    origin = {"documented": "documented", "asserted": "asserted by you"}[of_values]
+    origin = {"documented": "documented", "asserted": "asserted by you"}[source_of_values]
     words = {TYPE: "type", MISSING: "missing cells"}
-    return origin if not read else f"{origin}; {' and '.join(words[what] for what in read)} {READ}"
+    if not parts_from_data:
+        return origin
+    return f"{origin}; {' and '.join(words[part] for part in parts_from_data)} {READ}"
 
 
 def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: str) -> Feature:
@@ -57,7 +59,7 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
         Words in the editor's column for the source. Empty if the user cleared them.
     """
     by_part = sources(old)
-    of_values: Source = next(iter(by_part.values()))
+    source_of_values: Source = next(iter(by_part.values()))
     columns = {
         BOUNDS: {"lowest", "highest", "values"},
         CATEGORIES: {"lowest", "highest", "values"},
@@ -68,12 +70,12 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
     if unknown := set(changed) - {"use", HOW_KNOWN}.union(*columns.values()):
         raise ValueError(f"the columns {unknown} belong to no part of an attribute")
     changes: dict[str, Source] = {}
-    for what, source in by_part.items():
-        is_changed = bool(columns[what] & set(changed))
-        if has_new_words and (is_changed or source[0] == "data" or source == of_values):
-            changes[what] = ("asserted", note) if note else ("data", "")
+    for part, source in by_part.items():
+        is_changed = bool(columns[part] & set(changed))
+        if has_new_words and (is_changed or source[0] == "data" or source == source_of_values):
+            changes[part] = ("asserted", note) if note else ("data", "")
         elif is_changed and source[0] != "asserted":
-            changes[what] = ("data", "")
+            changes[part] = ("data", "")
     return with_sources(new, changes)
 
 

@@ -79,7 +79,7 @@ def show(choice: Choice, simulated: Releases | None = None) -> None:
 
 
 def _leaks(table: Table) -> None:
-    """Show in one box what was read from the rows. If nothing was read, show the bounds that equal a value of a row."""
+    """Show which parts of the domain were read from the rows. If none, warn of bounds equal to a value of the rows."""
     parts = read_parts(table.domain)
     if parts:
         st.info(
@@ -89,7 +89,7 @@ def _leaks(table: Table) -> None:
             "the curator*.",
             icon=":material/search:",
         )
-    elif exact := bounds_hint.of(table):
+    elif exact := bounds_hint.exact_bounds_of(table):
         st.warning(
             f"All of this has a source, so a release can be certified. But {bounds_hint.sentence(exact)} If "
             "everybody knows these bounds anyway, such as the ends of a scale from 1 to 5, leave them.",
@@ -105,20 +105,20 @@ def _leaks(table: Table) -> None:
 
 def _rows(table: Table) -> pd.DataFrame:
     rows = [_row(f, True) for f in table.domain.features] + [_row(f, False) for f in spare(table)]
-    return edited_cells.typed(pd.DataFrame(rows))
+    return edited_cells.with_nullable_types(pd.DataFrame(rows))
 
 
 def _row(feature: Feature, use: bool) -> dict[str, Any]:
     return {
         "use": use,
         "column": feature.name,
-        "lowest": edited_cells.shown(feature.low),
-        "highest": edited_cells.shown(feature.high),
+        "lowest": edited_cells.bound_text(feature.low),
+        "highest": edited_cells.bound_text(feature.high),
         "whole": feature.integer if feature.kind == "numeric" else None,
         "values": written(feature.categories),
         "missing": edited_cells.RULE_NAMES.get(feature.missing, f"as {feature.missing_value}"),
         SOURCE: feature.source_note if feature.source != "data" else "",
-        "state": confirm.state(feature),
+        "state": confirm.sources_in_words(feature),
     }
 
 
@@ -153,7 +153,7 @@ def _editor_key(table: Table) -> state.Key:
 
 
 def _pending(table: Table, classes: tuple[str, str]) -> bool:
-    """Return whether the user typed something that is not applied yet."""
+    """Return whether the user has edits that are not applied yet."""
     domain = table.domain
     if _editor_key(table).value.get("edited_rows"):
         return True

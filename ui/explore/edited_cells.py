@@ -29,7 +29,7 @@ RULES: Final = {
 RULE_NAMES: Final = {rule: name for name, rule in RULES.items()}
 
 
-def typed(frame: pd.DataFrame) -> pd.DataFrame:
+def with_nullable_types(frame: pd.DataFrame) -> pd.DataFrame:
     """Cast the rows of the editor to types that allow an empty cell.
 
     Streamlit drops an edit that does not fit the type of its column.
@@ -73,10 +73,10 @@ def number(text: str) -> float | str:
     return value if math.isfinite(value) else text
 
 
-def shown(value: float | None) -> str | None:
+def bound_text(value: float | None) -> str | None:
     """Write a bound with all of its digits, so that `number` returns the same bound. None stays None.
 
-    >>> shown(9.0), shown(49.5), shown(None)
+    >>> bound_text(9.0), bound_text(49.5), bound_text(None)
     ('9', '49.5', None)
     """
     if value is None:

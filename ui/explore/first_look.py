@@ -25,13 +25,19 @@ PATH: Final = Path(__file__).parents[2] / "data" / "first_curve.json"
 
 @dataclass(frozen=True)
 class FirstLook:
-    """The first simulated releases of the default settings, with the certificate and the ledger of a release."""
+    """The first simulated releases of the default settings, with the certificate and the ledger of a release.
+
+    Parameters
+    ----------
+    pieces : list of list of dict
+        Rows of each simulated release, as in `Job.pieces`.
+    """
 
     pieces: list[list[Row]]
     certificate: Certificate
     ledger: Ledger
 
-    def into(self, job: SweepJob) -> None:
+    def add_to(self, job: SweepJob) -> None:
         """Add the releases to a job, which treats them like releases that it simulated."""
         for n, piece in enumerate(self.pieces):
             job.add(n, piece)
@@ -46,7 +52,7 @@ def stored(table: Table, settings: ForestSettings) -> FirstLook | None:
         return None
     ledger = Ledger.from_dict(content["ledger"])
     certificate = Certificate.from_dict(content["certificate"], ledger)
-    return FirstLook([[_read(row) for row in piece] for piece in content["pieces"]], certificate, ledger)
+    return FirstLook([[_from_json(row) for row in piece] for piece in content["pieces"]], certificate, ledger)
 
 
 def key(table: Table, settings: ForestSettings) -> dict[str, Any]:
@@ -63,15 +69,15 @@ def key(table: Table, settings: ForestSettings) -> dict[str, Any]:
 
 def as_json(job: SweepJob) -> list[list[Row]]:
     """Return the finished results of a job in JSON types: None for an infinite ε, and hexadecimal digits for bytes."""
-    return [[_written(row) for row in job.pieces[n]] for n in range(job.n_done)]
+    return [[_to_json(row) for row in job.pieces[n]] for n in range(job.n_done)]
 
 
-def _written(row: Row) -> Row:
+def _to_json(row: Row) -> Row:
     epsilon = row["epsilon"] if math.isfinite(row["epsilon"]) else None
     return {**row, "epsilon": epsilon, "right": row["right"].hex()}
 
 
-def _read(row: Row) -> Row:
-    """Convert a row that `_written` returned back to the row of a job."""
+def _from_json(row: Row) -> Row:
+    """Convert a row that `_to_json` returned back to the row of a job."""
     epsilon = math.inf if row["epsilon"] is None else row["epsilon"]
     return {**row, "epsilon": epsilon, "right": bytes.fromhex(row["right"])}

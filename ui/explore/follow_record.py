@@ -15,7 +15,7 @@ from dpforest.tables.features import plural
 from dpforest.trees.routing import leaves_of_rows
 from ui import state
 from ui.explore import boosted_tab, rounds_tab
-from ui.shared.controls import within
+from ui.shared.controls import drop_out_of_bounds
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split
@@ -23,20 +23,20 @@ from ui.shared.wording import plain
 
 
 def choose_row(choice: Choice) -> int:
-    """Return the index of the held-out record to follow."""
-    about = "A record that the simulated release has not seen, by its number."
+    """Ask for a held-out record by its number, and return the index of the record."""
+    help_text = "A record that the simulated release has not seen, by its number."
     n_records = len(split(read_by(choice.table, choice.settings)).y_test)
-    return place_by_number("Held-out record", n_records, state.ROW, width=150, help=about)
+    return ask_index("Held-out record", n_records, state.ROW, width=150, help=help_text)
 
 
-def place_by_number(label: str, n: int, key: state.Key, **settings: Any) -> int:
+def ask_index(label: str, n: int, key: state.Key, **settings: Any) -> int:
     """Draw a field for a number from 1 to `n`. Return the chosen number minus 1, which is an index from 0."""
-    within(key, 1, n)
+    drop_out_of_bounds(key, 1, n)
     number = st.number_input(label, 1, n, key=key, persist_state="session", **settings)
     return min(max(int(number), 1), n) - 1
 
 
-def followed(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]:
+def show_record(choice: Choice, view: ForestView, tree: int, row: int) -> list[int]:
     """Show the record, its votes and the verdict. Return its path in this tree, as node numbers."""
     rows = split(read_by(choice.table, choice.settings))
     codes, truth = rows.X_test[row], int(rows.y_test[row])

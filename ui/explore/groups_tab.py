@@ -23,7 +23,8 @@ from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.wording import plain
 
-LOOSE: Final = 10.0  # ε with little noise; a loss of accuracy is the difference from the accuracy at this ε
+# ε with little noise. A loss of accuracy is the difference from the accuracy at this ε.
+REFERENCE_EPSILON: Final = 10.0
 _HELP: Final = (
     "False-positive rate: share of the negative rows that the forest calls positive. False-negative rate: share of the "
     "positive rows that it calls negative. Selection rate: share of all rows that it calls positive."
@@ -45,8 +46,8 @@ class GroupsTab:
         with st.container(horizontal=True):
             self._column = choose_column(choice.table)
             self._measured = GroupRates.of(choice.table, choice.settings, self._column)
-            two = len(choice.table.domain.classes) == 2
-            self._name = select("Rate", list(self._measured.rates), state.GROUP_RATE, _HELP if two else "")
+            is_binary = len(choice.table.domain.classes) == 2
+            self._name = select("Rate", list(self._measured.rates), state.GROUP_RATE, _HELP if is_binary else "")
         left, right = st.columns(2)
         self._curves, self._intervals = left.empty(), right.empty()
         self._words, self._table = st.empty(), st.empty()
@@ -56,12 +57,12 @@ class GroupsTab:
             f"{MIN_PERSONS} held-out {counted} are pooled. With a confidence of 95\u00a0%, all intervals of a rate "
             f"hold at once. They account for the choice of held-out {counted} and for differences between releases. "
             f"Intervals appear after {MIN_RELEASES} simulated releases."
-            + (f" Positive is “{plain(self._positive(choice), 20)}”, the rarer class." if two else "")
+            + (f" Positive is “{plain(self._positive(choice), 20)}”, the rarer class." if is_binary else "")
         )
         self.refine(result)
 
     def _positive(self, choice: Choice) -> str:
-        """Return the word of the positive class."""
+        """Return the name of the positive class on the page."""
         return class_words(choice.table)[choice.table.domain.classes.index(self._measured.positive)]
 
     def refine(self, result: SweepResult) -> None:
@@ -72,8 +73,8 @@ class GroupsTab:
         measured, epsilons, bits = self._measured, result.epsilons, result.right(self._epsilon)
         rate, key = measured.rates[self._name], f"groups_{self._drawn}"
         values = [of_releases(result.right(epsilon), rate, measured.groups).mean(axis=0) for epsilon in epsilons]
-        here, title = measured.at(bits, self._name), f"{self._name} by {self._column}"
-        ends = f"from {percent(here['rate'].min())} to {percent(here['rate'].max())}"
+        current, title = measured.at(bits, self._name), f"{self._name} by {self._column}"
+        ends = f"from {percent(current['rate'].min())} to {percent(current['rate'].max())}"
         alt = f"{title}: {ends} at ε = {self._epsilon:g}."
         chart(
             rate_curves(epsilons, np.array(values), measured.groups.names, self._epsilon),
@@ -82,8 +83,8 @@ class GroupsTab:
             title=f"{title} against ε",
             key=f"curves_{key}",
         )
-        chart(rate_intervals(here), f"{alt} With intervals.", self._intervals, title=title, key=f"intervals_{key}")
-        self._words.markdown(" ".join(filter(None, (self._lost(result), self._gap(here)))))
+        chart(rate_intervals(current), f"{alt} With intervals.", self._intervals, title=title, key=f"intervals_{key}")
+        self._words.markdown(" ".join(filter(None, (self._loss_sentence(result), self._gap_sentence(current)))))
         rates = measured.table(bits)
         figures.table(
             rates,
@@ -97,26 +98,26 @@ class GroupsTab:
             },
         )
 
-    def _lost(self, result: SweepResult) -> str:
-        """Name the group that loses the most accuracy from ε = 10 to the chosen ε.
+    def _loss_sentence(self, result: SweepResult) -> str:
+        """Return a sentence about the group that loses the most accuracy from ε = 10 to the chosen ε.
 
-        Return an empty text if the confidence interval of this loss contains 0.
+        The text is empty if the confidence interval of this loss contains 0.
         """
-        if not self._epsilon < LOOSE or LOOSE not in result.epsilons:
+        if not self._epsilon < REFERENCE_EPSILON or REFERENCE_EPSILON not in result.epsilons:
             return ""
-        before, after = (self._measured.right(result.right(epsilon)) for epsilon in (LOOSE, self._epsilon))
-        most = loses_most(losses(before, after, self._measured.groups))
-        if most is None:
+        before, after = (self._measured.right(result.right(epsilon)) for epsilon in (REFERENCE_EPSILON, self._epsilon))
+        worst = loses_most(losses(before, after, self._measured.groups))
+        if worst is None:
             return ""
         return (
-            f"From ε = {LOOSE:g} to ε = {self._epsilon:g}, the group **{plain(most['group'], 30)}** loses the most "
-            f"accuracy: {_points(most['loss'])} percentage points (interval: {_points(most['low'])} to "
-            f"{_points(most['high'])})."
+            f"From ε = {REFERENCE_EPSILON:g} to ε = {self._epsilon:g}, the group **{plain(worst['group'], 30)}** loses "
+            f"the most accuracy: {_points(worst['loss'])} percentage points (interval: {_points(worst['low'])} to "
+            f"{_points(worst['high'])})."
         )
 
-    def _gap(self, here: pd.DataFrame) -> str:
-        """State the gap between the groups with the highest and the lowest rate."""
-        gap, low, high = difference(here)
+    def _gap_sentence(self, current: pd.DataFrame) -> str:
+        """Return a sentence about the gap between the groups with the highest and the lowest rate."""
+        gap, low, high = difference(current)
         if math.isnan(gap):
             counted = self._measured.counted
             return f"Fewer than two groups have {MIN_PERSONS} held-out {counted} for this rate, so no gap is shown."

@@ -30,10 +30,10 @@ def header(choice: Choice) -> None:
     """Write two lines: the table and what a forest learns from it, and what a release promises."""
     table, settings = choice.table, choice.settings
     subject = story(table)
-    who = counted(table) if table.domain.unit else plural(len(table.frame), subject.one, subject.many)
-    st.markdown(f"**{plain(table.short_title, 50)}** · {who} · {subject.question}", width="content")
+    size = counted(table) if table.domain.unit else plural(len(table.frame), subject.one, subject.many)
+    st.markdown(f"**{plain(table.short_title, 50)}** · {size} · {subject.question}", width="content")
     st.caption(
-        f"The smaller ε (epsilon), the less sure an attacker can be {_asked(settings.neighbors, subject.one)}."
+        f"The smaller ε (epsilon), the less sure an attacker can be {_question(settings.neighbors, subject.one)}."
         + (NOT_PUBLIC if table.domain.leaks() else "")
         if settings.certified
         else "The app shows this forest as it was published. Below are its claimed ε and the loss that is proved."
@@ -43,23 +43,26 @@ def header(choice: Choice) -> None:
 _PLAIN_NAMES: Final = {"Breiman's forest": "a usual random forest"}
 
 
-def _asked(neighbors: str, one: str) -> str:
-    """Return an attacker's question about one row (or another noun), which depends on the neighbor relation."""
+def _question(neighbors: str, one: str) -> str:
+    """Return what an attacker asks about one row, which depends on the neighbor relation. `one` is a noun for a row."""
     return f"whether one {one} is in the table" if neighbors == ADD_REMOVE else f"which of two values one {one} has"
 
 
-def is_skewed(level: Baselines) -> bool:
+def is_skewed(baselines: Baselines) -> bool:
     """Return whether one class is so frequent that always guessing it seems accurate."""
-    return level.floor["accuracy"] > 1 / level.floor["classes"] + 0.1
+    return baselines.floor["accuracy"] > 1 / baselines.floor["classes"] + 0.1
 
 
-class Figures:
-    """Four figures, drawn once and refined in place: accuracy, best without privacy, guessing, and what ε means."""
+class KeyFigures:
+    """The four figures of the header: accuracy, best without privacy, guessing, and what ε means.
+
+    They are drawn once, and `refine` updates them in place.
+    """
 
     def __init__(
-        self, choice: Choice, certificate: Certificate, ledger: Ledger, result: SweepResult, level: Baselines
+        self, choice: Choice, certificate: Certificate, ledger: Ledger, result: SweepResult, baselines: Baselines
     ) -> None:
-        self._choice, self._certificate, self._ledger, self._level = choice, certificate, ledger, level
+        self._choice, self._certificate, self._ledger, self._baselines = choice, certificate, ledger, baselines
         self._elements = []
         with st.container(key="headline"):
             for column, (label, value, note, help) in zip(st.columns(4), self._texts(result), strict=True):
@@ -75,30 +78,30 @@ class Figures:
 
     def _texts(self, result: SweepResult) -> list[tuple[str, str, str, str | None]]:
         """Return (label, value, note, help) of each figure."""
-        at = list(result.epsilons).index(self._choice.settings.epsilon)  # results always include the current ε
-        shown, floor = is_skewed(self._level), self._level.floor
+        present = list(result.epsilons).index(self._choice.settings.epsilon)  # results always include the current ε
+        is_balanced_shown, floor = is_skewed(self._baselines), self._baselines.floor
         most_frequent = int(floor["class"])
-        accuracy, balanced = (result.private(measure)[:, at] for measure in ("accuracy", "balanced_accuracy"))
+        accuracy, balanced = (result.private(measure)[:, present] for measure in ("accuracy", "balanced_accuracy"))
         settings = self._choice.settings
-        guesses = is_no_better_than_guessing(result, self._level, settings.name, settings.epsilon)
-        guessing = " · no better than guessing" if guesses else ""
+        is_useless = is_no_better_than_guessing(result, self._baselines, settings.name, settings.epsilon)
+        remark = " · no better than guessing" if is_useless else ""
         texts = [
             (
                 "Accuracy",
                 percent(float(accuracy.mean())),
-                _spread(accuracy) + guessing + _balanced(balanced, shown),
+                _spread(accuracy) + remark + _mean_over_classes(balanced, is_balanced_shown),
                 "Share of held-out rows that the forest gets right. A release is a forest made public; each simulated "
                 "one redraws trees, noise, and which row goes to which tree. ± is the standard deviation.",
             ),
-            self._without_privacy(result, shown),
+            self._without_privacy(result, is_balanced_shown),
             (
                 f"Always “{plain(class_words(self._choice.table)[most_frequent], 20)}”",
                 percent(floor["accuracy"]),
-                "guessing, with no forest at all" + _balanced(1 / floor["classes"], shown),
+                "guessing, with no forest at all" + _mean_over_classes(1 / floor["classes"], is_balanced_shown),
                 "Share of held-out rows that are right if the guess is always the most frequent class."
                 + (
                     " It is high because one class is frequent; balanced accuracy is the mean over classes."
-                    if shown
+                    if is_balanced_shown
                     else ""
                 ),
             ),
@@ -108,102 +111,108 @@ class Figures:
         ]
         return [(label, unbroken(value), unbroken(note), help) for label, value, note, help in texts]
 
-    def _without_privacy(self, result: SweepResult, shown: bool) -> tuple[str, str, str, str | None]:
+    def _without_privacy(self, result: SweepResult, is_balanced_shown: bool) -> tuple[str, str, str, str | None]:
         """Return the texts of the best model without privacy. The note states this forest's accuracy without noise."""
         without_noise = float(result.without_noise("accuracy").mean())
-        forest = f"this forest without noise: {percent(without_noise)}"
+        same_forest = f"this forest without noise: {percent(without_noise)}"
         help = (
             "The best of the models without privacy that the app tries, on the same held-out rows: scikit-learn's "
             "CART, scikit-learn's random forest (Breiman's), and a forest of the same kind as yours without noise. "
             "This last forest has all rows in every tree and, if a rule sets the depth, the deepest trees that the "
             "rule allows. The page Compare also shows the other forests without noise."
         )
-        best, balanced = (ceiling_of(result, [self._level], measure) for measure in ("accuracy", "balanced_accuracy"))
+        best, balanced = (
+            ceiling_of(result, [self._baselines], measure) for measure in ("accuracy", "balanced_accuracy")
+        )
         if best is None:
-            return "Without privacy", "…", f"still being fitted; {forest}", help
+            return "Without privacy", "…", f"still being fitted; {same_forest}", help
         name, value = THIS_FOREST if best.is_forest else _PLAIN_NAMES.get(best.name, best.name), best.value
         is_this = name == THIS_FOREST
         note = f"best of those tried: {name}{' without noise' if is_this else ''}"
-        note += _balanced(balanced.value if balanced else 0.0, shown)
-        return "Without privacy", percent(value), note if is_this else f"{note}; {forest}", help
+        note += _mean_over_classes(balanced.value if balanced else 0.0, is_balanced_shown)
+        return "Without privacy", percent(value), note if is_this else f"{note}; {same_forest}", help
 
 
 def _spread(values: np.ndarray) -> str:
+    """Return the standard deviation of shares over simulated releases, in percentage points, as text."""
     if len(values) == 1:
         return "one simulated release so far"
     return f"± {100 * spread_over(values):.1f} over {len(values)} simulated releases"
 
 
-def _balanced(values: np.ndarray | float, shown: bool) -> str:
-    return f" · mean over classes {percent(float(np.mean(values)))}" if shown else ""
+def _mean_over_classes(values: np.ndarray | float, is_balanced_shown: bool) -> str:
+    return f" · mean over classes {percent(float(np.mean(values)))}" if is_balanced_shown else ""
 
 
 def _broken(certificate: Certificate) -> tuple[str, str, str, str | None]:
+    """Return the texts of the fourth figure for a forest as published, whose claimed ε does not hold."""
     claimed = epsilon_text(certificate.epsilon)
     note = "no finite bound is known on what the forest may reveal about a row"
     return f"Bound on the loss, where ε = {claimed} is claimed", ":red[∞]", note, None
 
 
 def _meaning(choice: Choice, certificate: Certificate, ledger: Ledger) -> tuple[str, str, str, str | None]:
+    """Return the texts of the fourth figure for a certified forest: how often an attacker's guess can be right."""
     settings, holds = choice.settings, certificate.certified
     promise = would_promise(certificate, ledger)
     return (
         f"What ε = {settings.epsilon:g}{at_delta(certificate.delta)} {'means' if holds else 'would mean'}",
-        _most(success_share(promise, promise.questions[0])),
-        _guesses(promise, holds=holds),
-        _belief(promise),
+        _out_of_100(success_share(promise, promise.questions[0])),
+        _guess_sentence(promise, holds=holds),
+        _belief_sentences(promise),
     )
 
 
-def _most(share: str) -> str:
+def _out_of_100(share: str) -> str:
     """Return an upper bound on how many of 100 guesses are right.
 
-    >>> _most("69.7"), _most("practically all")
+    >>> _out_of_100("69.7"), _out_of_100("practically all")
     ('≤ 69.7 of 100', 'practically all of 100')
     """
     return f"{'≤ ' if share[:1].isdigit() else ''}{share} of 100"
 
 
-def _guesses(promise: Guarantee, *, holds: bool) -> str:
-    """Describe the figure's number: how many of 100 guesses of an attacker are right.
+def _guess_sentence(promise: Guarantee, *, holds: bool) -> str:
+    """Return a note that explains the number of `_out_of_100`: which guesses of an attacker it counts.
 
-    >>> _guesses(Guarantee(1.0), holds=True)
+    >>> _guess_sentence(Guarantee(1.0), holds=True)
     'guesses at whether a row is in the table are right (a coin: 50). At which of two values it has: ≤ 81.7.'
     """
     noun = unit_noun(promise.unit)
-    asked, of_value = f"at which of two values a {noun} in the table has", ""
+    question, value_sentence = f"at which of two values a {noun} in the table has", ""
     if MEMBERSHIP in promise.questions:
-        asked = f"at whether a {noun} is in the table"
-        of_value = f" At which of two values it has: {_most(success_share(promise, VALUE)).removesuffix(' of 100')}."
+        question = f"at whether a {noun} is in the table"
+        most = _out_of_100(success_share(promise, VALUE)).removesuffix(" of 100")
+        value_sentence = f" At which of two values it has: {most}."
     not_yet = "" if holds else "Not promised until the schema is public: "
-    return f"{not_yet}guesses {asked} are right (a coin: 50).{of_value}"
+    return f"{not_yet}guesses {question} are right (a coin: 50).{value_sentence}"
 
 
-def _belief(promise: Guarantee) -> str | None:
-    """Describe how much an attacker's belief may change.
+def _belief_sentences(promise: Guarantee) -> str | None:
+    """Return sentences that state how much an attacker's belief may change.
 
-    Return None if δ > 0, because rare releases may then change a belief without limit.
+    The result is None if δ > 0, because rare releases may then change a belief without limit.
 
-    >>> print(_belief(Guarantee(1.0)).partition(" Differential")[0])
+    >>> print(_belief_sentences(Guarantee(1.0)).partition(" Differential")[0])
     The number on the card is a mean over releases. After any one release, an attacker who was 50 % sure that a row is \
 in the table can become at most 73.2 % sure. Between two values of a row, the bound is 88.1 %.
     """
     if promise.delta:
         return None
     noun, epsilon = unit_noun(promise.unit), float(promise.epsilon)
-    of_value = value_epsilon(epsilon, promise.neighbors)
-    sure, factor = share_text(of_value), _factor(of_value)
-    asked, sure_of_value, member = f"that a {noun} in the table has one of two values", "", ""
+    epsilon_of_value = value_epsilon(epsilon, promise.neighbors)
+    most_sure, factor = share_text(epsilon_of_value), _factor(epsilon_of_value)
+    belief, sure_of_value, membership_odds = f"that a {noun} in the table has one of two values", "", ""
     if MEMBERSHIP in promise.questions:
-        asked, sure = f"that a {noun} is in the table", share_text(epsilon)
-        sure_of_value = f" Between two values of a {noun}, the bound is {share_text(of_value)}."
-        member = f"a {noun} is in the table by at most {_factor(epsilon)}, and the odds that "
+        belief, most_sure = f"that a {noun} is in the table", share_text(epsilon)
+        sure_of_value = f" Between two values of a {noun}, the bound is {share_text(epsilon_of_value)}."
+        membership_odds = f"a {noun} is in the table by at most {_factor(epsilon)}, and the odds that "
     return (
         "The number on the card is a mean over releases. After any one release, an attacker who was 50 % sure "
-        f"{asked} can become at most {sure} sure.{sure_of_value} Differential privacy bounds how much odds can "
-        f"change: the release multiplies or divides the odds that {member}a {noun} in the table has one value rather "
-        f"than another by at most {factor}. This holds if an attacker's beliefs about other {noun}s do not depend on "
-        "this one."
+        f"{belief} can become at most {most_sure} sure.{sure_of_value} Differential privacy bounds how much odds can "
+        f"change: the release multiplies or divides the odds that {membership_odds}a {noun} in the table has one value "
+        f"rather than another by at most {factor}. This holds if an attacker's beliefs about other {noun}s do not "
+        "depend on this one."
     )
 
 

@@ -42,7 +42,7 @@ from ui.shared.tables import read_by, split
 FRONT_END: Final = Path(__file__).parent / "front_end"
 SCRIPTS: Final = ("curves.js", "draw_curve.js", "draw_tree.js", "instrument.js")
 MOST_LEAVES: Final = 2**17  # a forest with more leaves than this gets no line at another depth or number of trees
-BETWEEN_DRAWINGS: Final = 1.0  # least number of seconds between two drawings while lines are being added
+SECONDS_BETWEEN_DRAWINGS: Final = 1.0  # at least, while lines are being added
 MOST_OTHER_TREES: Final = 8  # largest number of positions of the trees slider for which lines are simulated
 
 
@@ -65,7 +65,8 @@ class Instrument:
     job : SweepJob
         Simulated releases of the settings that the page shows.
     result : SweepResult
-    level : Baselines
+    baselines : Baselines
+        Guessing, and models without privacy, on the split of the page.
     measure : str
         Measure that the curve shows, as a column of a sweep's results: "accuracy" or "balanced_accuracy".
     delta : float
@@ -73,23 +74,23 @@ class Instrument:
     """
 
     def __init__(
-        self, choice: Choice, job: SweepJob, result: SweepResult, level: Baselines, measure: str, delta: float = 0.0
+        self, choice: Choice, job: SweepJob, result: SweepResult, baselines: Baselines, measure: str, delta: float = 0.0
     ) -> None:
         assert choice.shape is not None
-        self._choice, self._shape, self._job, self._level = choice, choice.shape, job, level
+        self._choice, self._shape, self._job, self._baselines = choice, choice.shape, job, baselines
         self._result, self._measure, self._delta = result, measure, delta
         self._place: DeltaGenerator = st.empty()
         self._tree: dict[str, Any] | None = None
         self._view: ForestView | None = None
         self._flips: dict[float, np.ndarray | None] = {}
         self._votes: dict[str, Any] | None = None
-        self._others = [*_other_lines(choice.settings, choice.shape), *_alpha_lines(choice.settings)]
-        self._done: list[tuple[str, str, SweepJob]] = []
-        self._at_work: SweepJob | None = None
+        self._waiting_lines = [*_other_lines(choice.settings, choice.shape), *_alpha_lines(choice.settings)]
+        self._finished: list[tuple[str, str, SweepJob]] = []
+        self._current_job: SweepJob | None = None
         self._draw()
 
     def refine(self, result: SweepResult) -> None:
-        """Draw the instrument again, from a result with more simulated releases, and perhaps at more values of ε."""
+        """Draw the instrument again, from a result with more simulated releases or at more values of ε."""
         has_new_grid = len(result.epsilons) != len(self._result.epsilons)
         self._result = result
         if has_new_grid and self._view is not None:
@@ -97,7 +98,7 @@ class Instrument:
         self._draw()
 
     def show_tree(self, view: ForestView) -> None:
-        """Draw the chosen tree of a simulated release at the present ε, and the votes of some trees on one record."""
+        """Draw the chosen tree of a simulated release at the present ε, and the votes of a few trees on one record."""
         self._view = view
         self._flips = {}
         self._picture()
@@ -115,29 +116,31 @@ class Instrument:
         """
         if SCHEDULER.is_busy or INTERACTIVE.is_ready:
             return False
-        return self._simulate_others() or self._other_flips()
+        return self._simulate_waiting() or self._compute_flips()
 
-    def _simulate_others(self) -> bool:
-        if not self._others:
+    def _simulate_waiting(self) -> bool:
+        """Simulate a part of the next line. Return False if no line is left."""
+        if not self._waiting_lines:
             return False
-        kind, stop, line = self._others[0]
+        kind, stop, line = self._waiting_lines[0]
         with suppress(ValueError):  # a forest that is too large for this table raises ValueError and gets no line
-            self._at_work = self._at_work or sweep_job(self._choice.table, line)
-            if self._at_work.step():
+            self._current_job = self._current_job or sweep_job(self._choice.table, line)
+            if self._current_job.step():
                 return True
-            self._done.append((kind, stop, self._at_work))
-        self._at_work = None
-        self._others.pop(0)
-        if not self._others or time.monotonic() - self._drawn_at > BETWEEN_DRAWINGS:
+            self._finished.append((kind, stop, self._current_job))
+        self._current_job = None
+        self._waiting_lines.pop(0)
+        if not self._waiting_lines or time.monotonic() - self._drawn_at > SECONDS_BETWEEN_DRAWINGS:
             self._draw()
         return True
 
-    def _other_flips(self) -> bool:
+    def _compute_flips(self) -> bool:
+        """Compute the flip rates of the chosen tree at one more ε. Return False if nothing is left to compute."""
         view, tree = self._view, self._tree_index
-        left = [epsilon for epsilon in self._result.epsilons.tolist() if epsilon not in self._flips]
-        if view is None or not left or self._flips_at(view, tree, left[0]) is None:
+        missing = [epsilon for epsilon in self._result.epsilons.tolist() if epsilon not in self._flips]
+        if view is None or not missing or self._flips_at(view, tree, missing[0]) is None:
             return False
-        if len(left) == 1:
+        if len(missing) == 1:
             self._picture()
             self._draw()
         return True
@@ -148,6 +151,7 @@ class Instrument:
         return min(max(number, 1), self._view.trees.n_trees) - 1 if self._view else 0
 
     def _flips_at(self, view: ForestView, tree: int, epsilon: float) -> np.ndarray | None:
+        """Return the flip rate of each leaf of a tree at an ε; None if the simulation has no rates at another ε."""
         if epsilon not in self._flips:
             present = self._choice.settings.epsilon
             leaves = slice(int(view.trees.leaf_start[tree]), int(view.trees.leaf_start[tree + 1]))
@@ -182,7 +186,7 @@ class Instrument:
     def _data(self) -> dict[str, Any]:
         settings, shape, epsilons = self._choice.settings, self._shape, self._result.epsilons.tolist()
         others: dict[str, dict[Any, Any]] = {"depth": {}, "trees": {}, "alpha": {}}
-        for kind, stop, job in self._done:
+        for kind, stop, job in self._finished:
             rows = job.rows(job.n_done)
             if stop:
                 others[kind][stop] = line_of(rows, epsilons, self._measure)
@@ -198,7 +202,7 @@ class Instrument:
             "certified": settings.certified,
             "byRule": shape.by_rule,
             "curves": curves.to_dict(),
-            "levels": self._levels(),
+            "levels": self._reference_lines(),
             "tree": self._tree,
             "epsilon": _slider("Privacy budget ε", sorted({*scale_of(), settings.epsilon}), settings.epsilon),
             "depth": _slider("Depth", shape.depths, shape.depth, no_depth or by_rule),
@@ -211,24 +215,24 @@ class Instrument:
             "words": self._words(),
         }
 
-    def _levels(self) -> list[dict[str, Any]]:
+    def _reference_lines(self) -> list[dict[str, Any]]:
         """Return two horizontal lines: guessing, and the best model without privacy.
 
         The second line is this forest without noise if no other model is better, or while other models are still being
         fitted.
         """
         exact = float(self._result.without_noise(self._measure).mean())
-        floor = self._level.floor["accuracy"]
+        floor = self._baselines.floor["accuracy"]
         guessing = "guessing"
         if self._measure == "balanced_accuracy":
-            floor = 1 / self._level.floor["classes"]
-        levels = [{"kind": "floor", "value": floor, "words": guessing}]
-        best = ceiling_of(self._result, [self._level], self._measure)
+            floor = 1 / self._baselines.floor["classes"]
+        lines = [{"kind": "floor", "value": floor, "words": guessing}]
+        best = ceiling_of(self._result, [self._baselines], self._measure)
         if best is not None and best.name != THIS_FOREST:
-            levels.append({"kind": "best", "value": best.value, "words": best.words})
+            lines.append({"kind": "best", "value": best.value, "words": best.words})
         else:
-            levels.append({"kind": "exact", "value": exact, "words": "this forest without noise"})
-        return levels
+            lines.append({"kind": "exact", "value": exact, "words": "this forest without noise"})
+        return lines
 
     def _alpha(self) -> dict[str, Any]:
         settings = self._choice.settings
@@ -248,14 +252,14 @@ class Instrument:
         if settings.kind != "boosted":
             return {}
         jobs = {boost_controls.stop_of(settings.option("alpha"), settings.mode): self._job}
-        jobs |= {stop: job for kind, stop, job in self._done if kind == "alpha"}
-        return _alike({stop: _classified(job) for stop, job in jobs.items()})
+        jobs |= {stop: job for kind, stop, job in self._finished if kind == "alpha"}
+        return _equal_strategies({stop: _classified(job) for stop, job in jobs.items()})
 
     def _words(self) -> dict[str, str]:
         settings, shape = self._choice.settings, self._shape
-        at = f"ε = {settings.epsilon:g}{at_delta(self._delta)}"
+        setting = f"ε = {settings.epsilon:g}{at_delta(self._delta)}"
         mean = self._result.private(self._measure).mean(axis=0)
-        here = float(mean[list(self._result.epsilons).index(settings.epsilon)])
+        accuracy = float(mean[list(self._result.epsilons).index(settings.epsilon)])
         name = "Balanced accuracy" if self._measure == "balanced_accuracy" else "Accuracy"
         n_trees = self._view.trees.n_trees if self._view else shape.trees
         return {
@@ -272,7 +276,7 @@ class Instrument:
             f"{percent(float(mean[-1]))} at ε = {self._result.epsilons[-1]:g}.",
             "treeAlt": "A tree: each node with its question, each leaf with its label and the rate at which noise "
             "flips the label.",
-            "live": f"{at}: about {percent(here)} {'balanced accuracy' if name != 'Accuracy' else 'right'}.",
+            "live": f"{setting}: about {percent(accuracy)} {'balanced accuracy' if name != 'Accuracy' else 'right'}.",
         }
 
     def _votes_title(self) -> str:
@@ -291,6 +295,7 @@ class Instrument:
 
 
 def _slider(name: str, values: Any, value: Any, why: str = "") -> dict[str, Any]:
+    """Return a slider for the component. `why` is a text next to the slider, such as a reason why it has no effect."""
     return {"name": name, "values": list(values), "value": value, "why": why}
 
 
@@ -309,8 +314,8 @@ def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, str,
     depth, trees = shape.starts if shape.by_rule else (shape.depth, shape.trees)
     kind = FORESTS[settings.kind]
     fixed = replace(settings, depth=depth, trees=trees)
-    every = grid_with(settings.epsilon)
-    grid = tuple(sorted({*every[:: 4 if kind.is_fitted_anew else 3], every[-1], settings.epsilon}))
+    full_grid = grid_with(settings.epsilon)
+    grid = tuple(sorted({*full_grid[:: 4 if kind.is_fitted_anew else 3], full_grid[-1], settings.epsilon}))
     depths, n_trees = shape.depths, shape.n_trees
     if kind.is_fitted_anew:
         depths, n_trees = _steps(depths, shape.depth), _steps(n_trees, shape.trees)
@@ -337,8 +342,8 @@ def _alpha_lines(settings: ForestSettings) -> list[tuple[str, str, Line]]:
     order = sorted(
         stops, key=lambda stop: (abs(stops.index(stop) - place) > 1, stop not in boost_controls.ALPHAS[settings.mode])
     )
-    every = grid_with(settings.epsilon)
-    grid = tuple(sorted({*every[::4], every[-1], settings.epsilon}))
+    full_grid = grid_with(settings.epsilon)
+    grid = tuple(sorted({*full_grid[::4], full_grid[-1], settings.epsilon}))
     return [
         ("alpha", stop, Line(settings.with_option("alpha", boost_controls.alpha_of(stop, settings.mode)), grid))
         for stop in order
@@ -351,12 +356,12 @@ def _classified(job: SweepJob) -> dict[float, bytes]:
     return {row["epsilon"]: row["right"] for row in job.rows(1)} if job.n_done else {}
 
 
-def _alike(classified: dict[str, dict[float, bytes]]) -> dict[str, str]:
+def _equal_strategies(classified: dict[str, dict[float, bytes]]) -> dict[str, str]:
     """Map each strategy to the first other strategy with equal results at all ε that both have.
 
     A strategy without such a partner is left out.
 
-    >>> _alike({"1": {0.1: b"a", 1.0: b"b"}, "carried": {1.0: b"b"}, "0": {1.0: b"c"}})
+    >>> _equal_strategies({"1": {0.1: b"a", 1.0: b"b"}, "carried": {1.0: b"b"}, "0": {1.0: b"c"}})
     {'1': 'carried', 'carried': '1'}
     """
     same = dict[str, str]()
@@ -390,7 +395,7 @@ def _spread_out(values: tuple[int, ...], value: int) -> tuple[int, ...]:
 
 
 def _take(shape: Shape, mode: str) -> None:
-    """Put the values of released sliders into the Streamlit controls for the same settings. Ignore invalid values."""
+    """Put the values of the sliders that the user moved into the Streamlit controls. Ignore invalid values."""
     moved = getattr(st.session_state.get(state.INSTRUMENT), "moved", None)
     if not isinstance(moved, dict):
         return

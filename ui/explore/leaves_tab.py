@@ -18,14 +18,14 @@ from ui import state
 from ui.explore import rounds_tab
 from ui.explore.tree_tab import choose_tree
 from ui.shared import figures
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.downloads import as_csv
 from ui.shared.glossary import tip
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 
 SCOPES = ("the whole forest", "one tree")
-SHOWN = 1_000  # largest number of leaves in the table
+MOST_LEAVES = 1_000  # largest number of leaves in the table
 N_DRAWS = 200  # number of times that noise is drawn for the simulated flip rate
 NO_DATA = "no rows: the released label is pure noise"
 
@@ -33,7 +33,7 @@ NO_DATA = "no rows: the released label is pure noise"
 def show(choice: Choice, view: ForestView) -> None:
     """Draw a histogram of the flip rates of all leaves, sentences about it, and a table of leaves."""
     n_counted, flip, counted = view.n_counted, view.flip, view.counted
-    full = n_counted > 0
+    has_rows = n_counted > 0
     titled(
         "How often labels flip",
         "Do not share",
@@ -41,7 +41,7 @@ def show(choice: Choice, view: ForestView) -> None:
         f"{counted}, but the labels of small leaves flip more often.",
     )
     shares = {f"share of {counted}": False, "share of leaves": True}
-    known(state.SHARES, shares)
+    drop_unknown(state.SHARES, shares)
     chosen = st.segmented_control(
         "The bars show the",
         list(shares),
@@ -57,7 +57,7 @@ def show(choice: Choice, view: ForestView) -> None:
         f"Histogram of the flip rate of leaves: {chosen}.",
         title="How often labels flip",
     )
-    known_flip = full & np.isfinite(flip)
+    known_flip = has_rows & np.isfinite(flip)
     mean = float(np.average(flip[known_flip], weights=n_counted[known_flip])) if known_flip.any() else 0.0
     relabeled, epsilon = relabeled_share(view.noise), f"ε = {choice.settings.epsilon:g}"
     if relabeled is None:
@@ -69,10 +69,10 @@ def show(choice: Choice, view: ForestView) -> None:
     else:
         st.markdown(
             f"At {epsilon}, noise changes the label of a leaf in this share of releases, on "
-            f"average:\n{_both_rates(mean, relabeled, int(full.sum()), counted)}"
+            f"average:\n{_both_rates(mean, relabeled, int(has_rows.sum()), counted)}"
         )
-    if n_empty := int((~full).sum()):
-        st.markdown(empty_words(n_empty, len(full), "number" if view.added is not None else "label"))
+    if n_empty := int((~has_rows).sum()):
+        st.markdown(empty_words(n_empty, len(has_rows), "number" if view.added is not None else "label"))
     if view.rows_of_persons is not None:
         st.markdown(
             f"If a person has k rows, each of these rows counts as 1/k person in its leaf. At most {MOST_ROWS} rows of "
@@ -95,16 +95,18 @@ def show(choice: Choice, view: ForestView) -> None:
         )
     titled("Leaf by leaf", "Do not share")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        known(state.SCOPE, SCOPES)
+        drop_unknown(state.SCOPE, SCOPES)
         scope = st.segmented_control(
             "Leaves of", SCOPES, default=SCOPES[0], required=True, key=state.SCOPE, persist_state="session"
         )
         tree = choose_tree(view) if scope == SCOPES[1] else None
     start = view.trees.leaf_start
     leaves = np.arange(view.trees.n_leaves) if tree is None else np.arange(start[tree], start[tree + 1])
-    shown = leaves[np.argsort(-np.nan_to_num(flip[leaves] * n_counted[leaves], nan=-1.0), kind="stable")[:SHOWN]]
+    listed_leaves = leaves[
+        np.argsort(-np.nan_to_num(flip[leaves] * n_counted[leaves], nan=-1.0), kind="stable")[:MOST_LEAVES]
+    ]
     figures.table(
-        leaf_table(view, shown),
+        leaf_table(view, listed_leaves),
         "Leaf by leaf",
         hide_index=True,
         height=380,
@@ -119,8 +121,8 @@ def show(choice: Choice, view: ForestView) -> None:
         alt=f"Leaves with their {'persons and ' * (counted == 'persons')}rows, lead, labels, and flip rate.",
     )
     st.caption(
-        f"{len(shown):,} of {len(leaves):,} leaves, sorted by flip rate times number of {counted}, the largest first. "
-        f"“flips (simulated)” comes from {N_DRAWS} redraws and should lie near the closed form."
+        f"{len(listed_leaves):,} of {len(leaves):,} leaves, sorted by flip rate times number of {counted}, the largest "
+        f"first. “flips (simulated)” comes from {N_DRAWS} redraws and should lie near the closed form."
     )
     st.download_button(
         "Download all leaves of this selection (do not share)",
@@ -156,7 +158,7 @@ def empty_words(n_empty: int, n_leaves: int, published: str) -> str:
 
 
 def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
-    """Return the exact figures of some leaves, one row for each leaf, for the curator only.
+    """Return the exact figures of the given leaves, with a row for each leaf. Only the curator may see them.
 
     If the table has a unit of privacy, such as persons with several rows, each leaf has a number of persons and a
     number of rows. The columns of the classes then count persons.
@@ -164,8 +166,8 @@ def leaf_table(view: ForestView, leaves: np.ndarray) -> pd.DataFrame:
     trees, classes = view.trees, [str(c) for c in view.domain.classes]
     tree_of = np.searchsorted(trees.leaf_start, leaves, side="right") - 1
     true_labels = view.true_labels[leaves]
-    shown, tree_index = np.unique(tree_of, return_inverse=True)
-    names = np.array([[str(c) for c in view.domain_of(int(t)).classes] for t in shown], dtype=object)
+    tree_numbers, tree_index = np.unique(tree_of, return_inverse=True)
+    names = np.array([[str(c) for c in view.domain_of(int(t)).classes] for t in tree_numbers], dtype=object)
     table = pd.DataFrame({"tree": tree_of + 1, "leaf": leaves - trees.leaf_start[tree_of] + 1})
     if view.rows_of_persons is not None:
         table["persons"] = view.n_counted[leaves].round(3)

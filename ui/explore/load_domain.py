@@ -17,7 +17,7 @@ from dpforest.tables.features import text
 from ui import state
 from ui.explore import confirm
 from ui.explore.edited_cells import RULE_NAMES, SOURCE
-from ui.explore.loaded import Loaded, changes, entries_of, of_json, over
+from ui.explore.loaded import Loaded, changes, domain_of_json, entries_of, merge_file
 from ui.explore.spare import spare
 from ui.shared import tables
 from ui.shared.downloads import as_csv
@@ -112,9 +112,9 @@ def _read(table: Table, name: str, data: bytes, *, exactly: bool) -> Loaded:
             content = json.loads(data.decode("utf-8-sig"))
         except (ValueError, RecursionError):
             raise DomainError("This file is not valid JSON; load one as this page writes it, or a codebook.") from None
-        file = of_json(content)
+        file = domain_of_json(content)
         book = entries_of(content, file)
-    return over(table.domain, spare(table), book, file, exactly=exactly, other_kinds=table.uploaded)
+    return merge_file(table.domain, spare(table), book, file, exactly=exactly, other_kinds=table.uploaded)
 
 
 def _preview(features: list[Feature]) -> None:
@@ -125,7 +125,7 @@ def _preview(features: list[Feature]) -> None:
             "whole": f.integer if f.kind == "numeric" else None,
             "missing cells": RULE_NAMES.get(f.missing, f"as {text(f.missing_value)}"),
             SOURCE: f.source_note if f.source != "data" else "",
-            "state": confirm.state(f),
+            "state": confirm.sources_in_words(f),
         }
         for f in features
     ]

@@ -16,8 +16,8 @@ from dpforest.tables.read_parts import BOUNDS, CATEGORIES, MISSING, TYPE, Source
 from dpforest.trees import forest_schema
 from ui.shared.sources import check_source
 
-NO_RULES: Final[dict[str, Any]] = {"missing_words": (), "signs": (), "spellings": (), "date": None}
-RULES: Final = tuple(NO_RULES)
+EMPTY_RULES: Final[dict[str, Any]] = {"missing_words": (), "signs": (), "spellings": (), "date": None}
+RULES: Final = tuple(EMPTY_RULES)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Loaded:
     differs: bool = False
 
 
-def of_json(content: Any) -> Domain:
+def domain_of_json(content: Any) -> Domain:
     """Return the domain in JSON content that `Domain.to_dict` wrote. Raise DomainError for any other JSON."""
     try:
         forest_schema.check(content, "domain")
@@ -84,7 +84,7 @@ def entries_of(content: dict[str, Any], file: Domain) -> Codebook:
     return Codebook(tuple(entries), (), ())
 
 
-def over(
+def merge_file(
     domain: Domain,
     spare: Sequence[Feature],
     book: Codebook,
@@ -123,7 +123,7 @@ def over(
             features += [] if exactly else [old]
             continue
         try:
-            features.append(merged(old, entries[name], other_kinds=other_kinds))
+            features.append(merge_attribute(old, entries[name], other_kinds=other_kinds))
         except DomainError as problem:
             mistakes.append(str(problem))
             features.append(old)
@@ -131,35 +131,35 @@ def over(
     for entry in book.entries:
         if entry.name not in {*used, *unused, domain.label} and _is_date_of(entry, columns):
             try:
-                features.append(merged(_unsourced(entry), entry))
+                features.append(merge_attribute(_unsourced(entry), entry))
             except DomainError as problem:
                 mistakes.append(str(problem))
     if absent := [feature.column for feature in features if feature.column not in columns]:
         mistakes.append(f"This table does not have the column {_listed(absent)} with dates that the file names.")
     result = domain
     try:
-        classes, of_label = _classes(domain, entries.get(domain.label), file)
+        classes, label_notes = _classes(domain, entries.get(domain.label), file)
         unit = domain.unit if file is None or file.unit not in {*used, *unused, domain.unit} else file.unit
         features = [feature for feature in features if feature.name != unit]
         result = replace(domain, features=tuple(features), unit=unit, **classes)
         result = replace(result, **_of_table(result, domain, file))
     except DomainError as problem:
         mistakes.append(str(problem))
-        of_label = []
+        label_notes = []
     known = {*used, *unused, domain.label, *(feature.name for feature in features)}
     differs = bool(set(used) ^ (set(entries) & {*used, *unused}))
-    notes = [] if exactly else _not_used(used, unused, entries)
+    notes = [] if exactly else _notes_on_columns(used, unused, entries)
     if unknown := [name for name in entries if name not in known]:
         notes.insert(0, f"This table does not have {_listed(unknown)}; these entries of the file are not used.")
     if book.unread:
         notes.append(f"The file's {plural(len(book.unread), 'column')} {_listed(book.unread)} cannot be used here.")
     names = tuple(feature.name for feature in features if feature.name in entries)
-    if not names and not mistakes and not of_label:
+    if not names and not mistakes and not label_notes:
         mistakes.append("The file names no column of this table. Check that the file belongs to this table.")
-    return Loaded(result, names, (*notes, *of_label), tuple(dict.fromkeys(mistakes)), differs)
+    return Loaded(result, names, (*notes, *label_notes), tuple(dict.fromkeys(mistakes)), differs)
 
 
-def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> Feature:
+def merge_attribute(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> Feature:
     """Return an attribute with the values of its entry. A part that changes without a source counts as read from data.
 
     Raises
@@ -171,16 +171,16 @@ def merged(old: Feature, entry: CodebookEntry, *, other_kinds: bool = True) -> F
     kind = entry.kind or _kind_by_values(entry) or old.kind
     if kind != old.kind and not other_kinds:
         raise DomainError(f"{entry.where}, column 'kind': {old.name!r} is {old.kind} in this table.")
-    now = dict(zip((VALUES, TYPE, MISSING), sources(old).values(), strict=True))
-    entry = _completed(entry, kind, now)
+    current = dict(zip((VALUES, TYPE, MISSING), sources(old).values(), strict=True))
+    entry = _completed(entry, kind, current)
     new = _with_values(old, entry, kind)
     changed = {
         VALUES: _differ(old, new, "low", "high", "categories", "spellings"),
         TYPE: _differ(old, new, "kind", "integer", "signs", "date"),
         MISSING: _differ(old, new, "missing", "missing_value", "missing_words"),
     }
-    by_part = {part: _source(entry, part, now[part], changed[part]) for part in now}
-    if by_part[VALUES][0] != "data" and now[VALUES][0] == "data" and not _states_all(entry, kind):
+    by_part = {part: _source(entry, part, current[part], changed[part]) for part in current}
+    if by_part[VALUES][0] != "data" and current[VALUES][0] == "data" and not _states_all(entry, kind):
         what = "low and high" if kind == "numeric" else "categories"
         raise DomainError(
             f"{entry.where}, column 'source': {old.name!r} has words but no {what}, and those in the table were read "
@@ -194,15 +194,15 @@ def _differ(old: Feature, new: Feature, *names: str) -> bool:
     return any(getattr(old, name) != getattr(new, name) for name in names)
 
 
-def _completed(entry: CodebookEntry, kind: str, now: dict[str, Source]) -> CodebookEntry:
-    """Return the entry with a public rule for each part that its source covers but the file omits.
+def _completed(entry: CodebookEntry, kind: str, current: dict[str, Source]) -> CodebookEntry:
+    """Return the entry with a public rule for each part that the entry's source covers but the file omits.
 
     Without this rule, the entry's source would vouch for a current value that was read from the rows. The public rule
     fits any column: numbers may have fractions, and missing cells form a category.
     """
 
     def needs_rule(part: str) -> bool:
-        return entry.sources.get(part, ("data", ""))[0] != "data" and now[part][0] == "data"
+        return entry.sources.get(part, ("data", ""))[0] != "data" and current[part][0] == "data"
 
     if kind == "numeric" and entry.whole is None and needs_rule(TYPE):
         entry = replace(entry, whole=False)
@@ -245,10 +245,11 @@ def _states_all(entry: CodebookEntry, kind: str) -> bool:
 
 
 def _with_values(old: Feature, entry: CodebookEntry, kind: str) -> Feature:
+    """Return the attribute with the kind and the values of the entry. Values that the entry omits do not change."""
     values: dict[str, Any] = {"kind": kind}
     if kind != old.kind:
         values |= {"low": None, "high": None, "integer": False, "categories": (), "scale": "auto"}
-        values |= NO_RULES
+        values |= EMPTY_RULES
     for name, value in (("low", entry.low), ("high", entry.high), ("integer", entry.whole)):
         if value is not None:
             values[name] = value
@@ -264,21 +265,25 @@ def _with_values(old: Feature, entry: CodebookEntry, kind: str) -> Feature:
         raise DomainError(f"{entry.where}: {problem}") from None
 
 
-def _source(entry: CodebookEntry, part: str, now: Source, changed: bool) -> Source:
+def _source(entry: CodebookEntry, part: str, current: Source, changed: bool) -> Source:
+    """Return the source of a part after the merge.
+
+    If the entry states no source, the current source stays, or becomes "data" if the part changed.
+    """
     stated = entry.sources.get(part)
     if stated is None:
-        return ("data", "") if changed else now
+        return ("data", "") if changed else current
     if stated[0] == "data":
         return stated
-    if now[1] == stated[1] and now[0] != "data" and not changed:
-        return now
-    _check_words(entry.where, stated, now, changed=changed)
+    if current[1] == stated[1] and current[0] != "data" and not changed:
+        return current
+    _check_words(entry.where, stated, current, changed=changed)
     return "asserted", stated[1]  # the user who loads the file asserts the part, even if the file says "documented"
 
 
-def _check_words(where: str, stated: Source, now: Source, *, changed: bool = False) -> None:
-    """Raise DomainError unless the words name a source. If neither the part nor its source changes, check nothing."""
-    if stated == now and not changed:
+def _check_words(where: str, stated: Source, current: Source, *, changed: bool = False) -> None:
+    """Raise DomainError unless the words name a source. A part that keeps its value and its source is not checked."""
+    if stated == current and not changed:
         return
     try:
         check_source(stated[1], "this")
@@ -301,13 +306,13 @@ def _classes(domain: Domain, entry: CodebookEntry | None, file: Domain | None) -
         return {}, []
     known = {text(label): label for label in domain.classes}
     classes = tuple(known.get(text(value), value) for value in values)
-    now = domain.classes_source, domain.classes_note
+    current = domain.classes_source, domain.classes_note
     spellings = domain.class_spellings if file is None else file.class_spellings
     texts = set(map(text, classes))
     spellings = tuple(pair for pair in spellings if pair[1] in texts and pair[0] not in texts)
     changed = set(classes) != set(domain.classes) or spellings != domain.class_spellings
     source = _source(
-        CodebookEntry(where, domain.label, sources={VALUES: stated} if stated else {}), VALUES, now, changed
+        CodebookEntry(where, domain.label, sources={VALUES: stated} if stated else {}), VALUES, current, changed
     )
     changes = {"classes": classes, "classes_source": source[0], "classes_note": source[1], "class_spellings": spellings}
     return changes, [f"The classes of {domain.label!r} are taken from the file."]
@@ -324,17 +329,22 @@ def _of_table(result: Domain, domain: Domain, file: Domain | None) -> dict[str, 
         return changes
     same = {"reading": file.reading == domain.reading, "columns": set(file.names) == set(result.names)}
     for part, is_same in same.items():
-        stated, now = ((getattr(each, f"{part}_source"), getattr(each, f"{part}_note")) for each in (file, domain))
+        stated, current = (
+            (getattr(source_domain, f"{part}_source"), getattr(source_domain, f"{part}_note"))
+            for source_domain in (file, domain)
+        )
         if not is_same or not stated[0]:
             continue
         if stated[0] != "data":
-            _check_words("How the file is written" if part == "reading" else "The choice of columns", stated, now)
-            stated = now if stated == now else ("asserted", stated[1])
+            _check_words("How the file is written" if part == "reading" else "The choice of columns", stated, current)
+            stated = current if stated == current else ("asserted", stated[1])
         changes |= {f"{part}_source": stated[0], f"{part}_note": stated[1]}
     return changes
 
 
-def _not_used(used: dict[str, Feature], unused: dict[str, Feature], entries: dict[str, CodebookEntry]) -> list[str]:
+def _notes_on_columns(
+    used: dict[str, Feature], unused: dict[str, Feature], entries: dict[str, CodebookEntry]
+) -> list[str]:
     notes = []
     if unticked := [name for name in entries if name in unused]:
         notes.append(f"Of the table's columns, {_listed(unticked)} {'is' if len(unticked) == 1 else 'are'} not used.")
@@ -352,20 +362,22 @@ def changes(before: Domain, after: Domain) -> str:
     >>> changes(Domain((read,)), Domain((known,))), changes(Domain((known,)), Domain((read,)))
     ('1 column now has a source.', '1 column has lost its source, 1 is still read from the rows.')
     """
-    leaked = {feature.name for feature in before.features if feature.leaks()}
-    left = {feature.name for feature in after.features if feature.leaks()}
+    read_before = {feature.name for feature in before.features if feature.leaks()}
+    still_read = {feature.name for feature in after.features if feature.leaks()}
     names = set(after.names)
-    gained = len((leaked & names) - left)
+    gained = len((read_before & names) - still_read)
     clauses = (
-        [f"{plural(gained, 'column')} now {'has' if gained == 1 else 'have'} a source"] if gained or not left else []
+        [f"{plural(gained, 'column')} now {'has' if gained == 1 else 'have'} a source"]
+        if gained or not still_read
+        else []
     )
-    if lost := len((left & set(before.names)) - leaked):
+    if lost := len((still_read & set(before.names)) - read_before):
         clauses.append(f"{plural(lost, 'column')} {'has lost its' if lost == 1 else 'have lost their'} source")
-    if left:
-        clauses.append(f"{len(left):,} {'is' if len(left) == 1 else 'are'} still read from the rows")
+    if still_read:
+        clauses.append(f"{len(still_read):,} {'is' if len(still_read) == 1 else 'are'} still read from the rows")
     return f"{', '.join(clauses)}."
 
 
 def _listed(names: Sequence[str], most: int = 6) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+    first_names = ", ".join(repr(name) for name in names[:most])
+    return first_names if len(names) <= most else f"{first_names} and {len(names) - most:,} more"

@@ -41,8 +41,10 @@ def show(table: Table) -> None:
         named = ", ".join(f"“{plain(text(label), 30)}”" for label in rare[:_SHOWN])
         sentence = f"Only one row has the class {named}. No forest can learn it, and it is"
         if len(rare) > 1:
-            others = " and others" if rare[_SHOWN:] else ""
-            sentence = f"The classes {named}{others} have one row each. No forest can learn them, and each such row is"
+            more_classes = " and others" if rare[_SHOWN:] else ""
+            sentence = (
+                f"The classes {named}{more_classes} have one row each. No forest can learn them, and each such row is"
+            )
         st.info(
             f"{sentence} either among the training rows or among the held-out rows. Is it a typing error?",
             icon=":material/info:",

@@ -15,12 +15,12 @@ from ui.explore import column_groups, public_list
 from ui.explore.edited_cells import RULE_NAMES, RULES
 from ui.explore.stated_values import StatedValues, answered, one_range, targets
 from ui.shared import tables
-from ui.shared.controls import all_known, known
+from ui.shared.controls import drop_list_with_unknown, drop_unknown
 from ui.shared.page import sorry
 from ui.shared.sources import EXAMPLE, QUESTION, check_source
 from ui.shared.tables import Table
 
-ONE, STAND = "one range for all", "keep the current ranges"
+ONE, KEEP = "one range for all", "keep the current ranges"
 AS_LISTED: Final = "as listed"
 KINDS: Final = {
     "bounds and categories": (BOUNDS, CATEGORIES),
@@ -45,29 +45,29 @@ def show(table: Table, *, pending: bool) -> None:
 
 def _ask(table: Table, names: Collection[str], key: str, *, pending: bool) -> None:
     domain = table.domain
-    about = targets(domain, names, _kinds(table, names, key))
-    chosen = [feature for feature in domain.features if feature.name in {name for _, name in about}]
-    ranges = _ranges([f for f in chosen if (BOUNDS, f.name) in about], key)
+    chosen_parts = targets(domain, names, _kinds(table, names, key))
+    chosen = [feature for feature in domain.features if feature.name in {name for _, name in chosen_parts}]
+    ranges = _ranges([f for f in chosen if (BOUNDS, f.name) in chosen_parts], key)
     with st.container(horizontal=True, gap="large"):
-        whole = _whole([f for f in chosen if f.kind == "numeric" and (TYPE, f.name) in about], key)
-        missing = _missing([f for f in chosen if (MISSING, f.name) in about], key)
+        whole = _whole([f for f in chosen if f.kind == "numeric" and (TYPE, f.name) in chosen_parts], key)
+        missing = _missing([f for f in chosen if (MISSING, f.name) in chosen_parts], key)
     stated = StatedValues(ranges, whole, missing)
     try:
-        listed = answered(domain, about, stated, ("data", ""))
-        public_list.show(table, [part for part in read_parts(listed) if (part.what, part.name) in about])
+        without_source = answered(domain, chosen_parts, stated, ("data", ""))
+        public_list.show(table, [part for part in read_parts(without_source) if (part.what, part.name) in chosen_parts])
     except DomainError as problem:
         sorry(problem)
-        about = []
+        chosen_parts = []
     words = st.text_input(QUESTION, key=state.SOURCE(key), placeholder=EXAMPLE)
     if pending:
         st.caption("You edited the table below. Apply or undo these changes first.")
-    if st.button("Confirm that these are public", key="assert", disabled=pending or not about):
+    if st.button("Confirm that these are public", key="assert", disabled=pending or not chosen_parts):
         try:
             check_source(words, "this")
         except DomainError as problem:
             sorry(problem)
             return
-        tables.edit(table, answered(domain, about, stated, ("asserted", words.strip())))
+        tables.edit(table, answered(domain, chosen_parts, stated, ("asserted", words.strip())))
         st.rerun()
 
 
@@ -78,7 +78,7 @@ def _kinds(table: Table, names: Collection[str], key: str) -> set[str]:
     offered = [title for title, what in KINDS.items() if parts & set(what)]
     if not offered:
         return set()
-    all_known(state.STATEMENTS(key), offered)
+    drop_list_with_unknown(state.STATEMENTS(key), offered)
     wanted = st.pills(
         "What do you want to change?", offered, selection_mode="multi", default=offered, key=state.STATEMENTS(key)
     )
@@ -86,15 +86,15 @@ def _kinds(table: Table, names: Collection[str], key: str) -> set[str]:
 
 
 def _ranges(features: Sequence[Feature], key: str) -> dict[str, tuple[float, float]]:
-    """Ask for one range for all of these attributes, and return it for each name; {} if the ranges stay as they are."""
+    """Ask for one range for all of these attributes, and return it for each name; empty if the current ranges stay."""
     if not features:
         return {}
     st.markdown("**Which range is public for these numbers?**")
     names = [feature.name for feature in features]
-    now = {f.name: (float(f.low), float(f.high)) for f in features if f.low is not None and f.high is not None}
-    if not now or _choose_range_mode(names, key) == STAND:
+    current = {f.name: (float(f.low), float(f.high)) for f in features if f.low is not None and f.high is not None}
+    if not current or _choose_range_mode(names, key) == KEEP:
         return {}
-    low, high = one_range(now.values())
+    low, high = one_range(current.values())
     left, right = st.columns(2)
     lowest = left.number_input("Lowest", value=low, format="%g", key=state.LOWEST(key))
     highest = right.number_input("Highest", value=high, format="%g", key=state.HIGHEST(key))
@@ -105,33 +105,33 @@ def _choose_range_mode(names: Sequence[str], key: str) -> str:
     """Ask how to state the ranges, and return the answer. A single attribute always gets a typed range."""
     if len(names) == 1:
         return ONE
-    choices, key = [STAND, ONE], state.RANGES(key)
-    known(key, choices)
-    how = st.segmented_control("Ranges", choices, default=STAND, key=key, label_visibility="collapsed", required=True)
-    return how or STAND
+    choices, key = [KEEP, ONE], state.RANGES(key)
+    drop_unknown(key, choices)
+    mode = st.segmented_control("Ranges", choices, default=KEEP, key=key, label_visibility="collapsed", required=True)
+    return mode or KEEP
 
 
 def _whole(features: Sequence[Feature], key: str) -> bool | None:
     if not features:
         return None
-    now = {"yes" if f.integer else "no" for f in features}
-    return _WHOLE.get(_one_of("Whole numbers?", [*_WHOLE], now, state.WHOLE(key)))
+    current = {"yes" if f.integer else "no" for f in features}
+    return _WHOLE.get(_one_of("Whole numbers?", [*_WHOLE], current, state.WHOLE(key)))
 
 
 def _missing(features: Sequence[Feature], key: str) -> str | None:
     if not features:
         return None
-    now = {RULE_NAMES.get(f.missing, AS_LISTED) for f in features}
-    return RULES.get(_one_of("Missing cells", [*RULES], now, state.MISSING(key)))
+    current = {RULE_NAMES.get(f.missing, AS_LISTED) for f in features}
+    return RULES.get(_one_of("Missing cells", [*RULES], current, state.MISSING(key)))
 
 
-def _one_of(title: str, choices: list[str], now: set[str], key: str) -> str:
+def _one_of(title: str, choices: list[str], current: set[str], key: str) -> str:
     """Ask for one choice for all attributes, and return it.
 
     If the attributes differ, or their rule is not among the choices, the control also offers "as listed", which changes
     nothing.
     """
-    start = next(iter(now)) if len(now) == 1 else AS_LISTED
+    start = next(iter(current)) if len(current) == 1 else AS_LISTED
     offered = choices if start in choices else [AS_LISTED, *choices]
-    known(key, offered)
+    drop_unknown(key, offered)
     return st.segmented_control(title, offered, default=start, key=key, required=True) or start

@@ -1,4 +1,4 @@
-"""Simulated releases of each other forest at the current ε, to see which forests beat guessing on this table."""
+"""Simulated releases of each other forest at the current ε, to see which of them beat guessing on this table."""
 
 from __future__ import annotations
 
@@ -28,38 +28,42 @@ class OtherForests:
             for kind in FORESTS
             for delta in ((0.0, DELTA) if ALLOW_DELTA in FORESTS[kind].options else (0.0,))
         ]
-        self._left = [(other, n) for n in range(1, RELEASES + 1) for other in certified if other.name != settings.name]
+        self._queue = [(other, n) for n in range(1, RELEASES + 1) for other in certified if other.name != settings.name]
 
     @property
     def is_complete(self) -> bool:
-        return not self._left
+        return not self._queue
 
     def step(self) -> bool:
         """Simulate a part of a release. Return False if none is left."""
-        if not self._left:
+        if not self._queue:
             return False
-        other, n_releases = self._left[0]
+        other, n_releases = self._queue[0]
         with suppress(ValueError):  # a forest that is too large for this table raises ValueError and gets no figures
             job = sweep_job(self._choice.table, Line(other, (other.epsilon,)))
             if job.step(n_releases):
                 return True
             self._jobs[other] = job
-        self._left.pop(0)
+        self._queue.pop(0)
         return True
 
     def means(self, measure: str) -> dict[ForestSettings, float]:
         """Return the mean of a measure over the simulated releases of each forest."""
         return {other: float(gathered([job]).private(measure).mean()) for other, job in self._jobs.items()}
 
-    def sentence(self, measure: str, at: Headroom) -> str:
-        """Name the forests that are better than guessing at this ε by more than chance explains.
+    def sentence(self, measure: str, headroom: Headroom) -> str:
+        """Return a sentence that names the forests that beat guessing at this ε by more than chance can explain.
 
         The sentence is empty until all forests are simulated.
         """
         if not self.is_complete:
             return ""
         epsilon, means = self._choice.settings.epsilon, self.means(measure)
-        better = [other for other in sorted(means, key=means.__getitem__)[::-1] if means[other] > at.floor + at.noise]
+        better = [
+            other
+            for other in sorted(means, key=means.__getitem__)[::-1]
+            if means[other] > headroom.floor + headroom.noise
+        ]
         if not better:
             return f" None of the other forests is better than guessing at ε = {epsilon:g} either."
         named = ", ".join(f"“{other.name}” {percent(means[other])}" for other in better)

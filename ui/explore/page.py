@@ -25,7 +25,8 @@ from ui.explore import (
     welcome,
 )
 from ui.explore.stories import with_words
-from ui.jobs import baselines, first_release
+from ui.jobs import first_release
+from ui.jobs.baselines import baselines_of
 from ui.jobs.results import SweepResult, is_no_better_than_guessing
 from ui.jobs.sweep_job import Line, SweepJob, promise, sweep_job
 from ui.jobs.warm_up import is_ready, warm_up, warm_up_the_rest
@@ -38,7 +39,7 @@ from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
 
 TABS: Final = ("Tree", "Leaves", "Budget", "Data", "Groups")
-AWAY: Final = 0.3  # seconds in which a chart can reach the browser, before compilation blocks the server
+SEND_SECONDS: Final = 0.3  # seconds in which a chart can reach the browser, before compilation blocks the server
 
 
 def show() -> None:
@@ -88,21 +89,21 @@ def show() -> None:
             headline.broken_promise(certificate)
         # Draw a first curve at once. If nothing is compiled yet, its simulated releases come from a file.
         if stored:
-            stored.into(job)
+            stored.add_to(job)
         few = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
         result = first_release.first_releases(table, [job], few, st.empty())
-        level = baselines.level(table)
-        is_useless = is_no_better_than_guessing(result, level, settings.name, settings.epsilon)
+        baselines = baselines_of(table)
+        is_useless = is_no_better_than_guessing(result, baselines, settings.name, settings.epsilon)
         is_asked = release.button(choice, certificate, ledger, release_place, is_useless=is_useless)
-        numbers = headline.Figures(choice, certificate, ledger, result, level)
+        key_figures = headline.KeyFigures(choice, certificate, ledger, result, baselines)
         if settings.certified:
             recommended.line(table, settings, _show_forest, "Switch to it")
         welcome.line()
-        panel = curve_panel.Panel(choice, result, ledger, level, certificate.delta)
+        panel = curve_panel.Panel(choice, result, ledger, baselines, certificate.delta)
     with instrument_place:
-        drawing = instrument.Instrument(choice, job, result, level, panel.measure, certificate.delta)
+        drawing = instrument.Instrument(choice, job, result, baselines, panel.measure, certificate.delta)
     if stored:
-        time.sleep(AWAY)
+        time.sleep(SEND_SECONDS)
         warm_up(settings, panel.progress)
     refine_tab = None
     if open_tab and not is_desk:
@@ -115,17 +116,17 @@ def show() -> None:
 
     def other_work() -> bool:
         """Do one step: fit the best model without privacy, simulate the instrument's lines, or try other forests."""
-        return level.step() or drawing.step() or panel.look_elsewhere()
+        return baselines.step() or drawing.step() or panel.step()
 
     # Refine the curve until a control moves, and do the other work in between. Do neither while the release dialog is
     # open, because the dialog's buttons would wait for the end of this run. Closing the dialog reruns the page.
     if not is_asked:
-        for surer in first_release.refined(job, result, first_release.LAST, panel.progress, other_work):
-            drawing.refine(surer)
-            numbers.refine(surer)
-            panel.refine(surer)
+        for refined_result in first_release.refined(job, result, first_release.LAST, panel.progress, other_work):
+            drawing.refine(refined_result)
+            key_figures.refine(refined_result)
+            panel.refine(refined_result)
             if refine_tab is not None:
-                refine_tab(surer)
+                refine_tab(refined_result)
         warm_up_the_rest(panel.progress)
         BACKGROUND.start_if_useful()
 

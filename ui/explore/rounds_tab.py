@@ -1,4 +1,4 @@
-"""Charts of the random-tree booster: accuracy by round, effects of attributes, and what adds up to one prediction."""
+"""Charts of the random-tree booster: accuracy by round, effects of attributes, and the parts of one score."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpforest.plotting.words import value_text
 from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from dpforest.trees.routing import leaves_of_rows
-from ui.shared.attribute_effects import attributes, chance_of_a_turn, noise_alone
+from ui.shared.attribute_effects import reversal_chance, reversal_sentence, show_effects
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split
@@ -26,13 +26,13 @@ def show(choice: Choice, view: ForestView) -> None:
     """Draw the charts below the tree: accuracy by round, and the importances and effects of attributes."""
     assert view.added is not None
     _by_round(choice, view)
-    attributes(view.added, "Simulated")
+    show_effects(view.added, "Simulated")
 
 
 def _by_round(choice: Choice, view: ForestView) -> None:
     parts = split(read_by(choice.table, choice.settings))
     codes, truth = parts.X_test[:MOST_ROWS], parts.y_test[:MOST_ROWS]
-    at, accuracy = accuracy_by_round(view, codes, truth)
+    rounds, accuracy = accuracy_by_round(view, codes, truth)
     floor = float((truth == np.bincount(parts.y_train).argmax()).mean())
     titled(
         "Accuracy by round",
@@ -41,7 +41,7 @@ def _by_round(choice: Choice, view: ForestView) -> None:
         "still wrong? ε is divided evenly among the rounds. Dotted: always naming the most frequent class.",
     )
     chart(
-        pictures.accuracy_by_round(at, accuracy, floor),
+        pictures.accuracy_by_round(rounds, accuracy, floor),
         f"Accuracy after each round, from {percent(accuracy[0])} to {percent(accuracy[-1])}.",
         title="Accuracy by round",
         key="by_round",
@@ -53,17 +53,17 @@ def _by_round(choice: Choice, view: ForestView) -> None:
 
 
 def accuracy_by_round(view: ForestView, codes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return some numbers of rounds, and the share of correctly classified rows after each of these numbers."""
+    """Return at most `MOST_ROUNDS` numbers of rounds, and the accuracy on the rows after each of these numbers."""
     assert view.added is not None
     n_trees = view.trees.n_trees
-    at = np.unique(np.linspace(1, n_trees, min(MOST_ROUNDS, n_trees)).astype(int))
+    rounds = np.unique(np.linspace(1, n_trees, min(MOST_ROUNDS, n_trees)).astype(int))
     scores, accuracy = np.zeros((len(truth), view.domain.n_classes)), []
-    for before, after in zip(np.append(0, at[:-1]), at, strict=True):
+    for before, after in zip(np.append(0, rounds[:-1]), rounds, strict=True):
         trees = view.trees.between(int(before), int(after))
         leaf_scores = view.added.leaf_scores[int(view.trees.leaf_start[before]) :]
         scores += leaf_scores[leaves_of_rows(trees, view.domain, codes)].sum(axis=0)
         accuracy.append(float((scores.argmax(axis=1) == truth).mean()))
-    return at, np.array(accuracy)
+    return rounds, np.array(accuracy)
 
 
 def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
@@ -71,10 +71,10 @@ def verdict(added: AddedScores, codes: np.ndarray, truth: int) -> None:
     classes, parts = added.domain.classes, added.taken_apart(codes)
     scores = added.base + parts.sum(axis=0)
     winner = int(scores.argmax())
-    right = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
+    verdict_words = "which is right" if winner == truth else f"but it is {plain(classes[truth])}"
     st.markdown(
-        f"The scores vote for **{plain(classes[winner])}** ({scores[winner]:+.3f}), {right}. "
-        f"{noise_alone(added, scores)}"
+        f"The scores vote for **{plain(classes[winner])}** ({scores[winner]:+.3f}), {verdict_words}. "
+        f"{reversal_sentence(added, scores)}"
     )
     features = added.domain.features
     names = [f"{f.name} = {value_text(f, int(code))}" for f, code in zip(features, codes, strict=True)]
@@ -97,7 +97,7 @@ def flips_of_records(choice: Choice, view: ForestView) -> str:
     codes = split(read_by(choice.table, choice.settings)).X_test[:MOST_ROWS]
     leaves = leaves_of_rows(view.trees, view.domain, codes)
     scores = sum((view.added.leaf_scores[at] for at in leaves), np.zeros((len(codes), view.domain.n_classes)))
-    mean = float(np.mean([chance_of_a_turn(view.added, row) for row in scores]))
+    mean = float(np.mean([reversal_chance(view.added, row) for row in scores]))
     return (
         f"The prediction of a record depends on all {plural(view.trees.n_trees, 'round')}, and noise alone reverses it "
         f"in about **{flip_percent(mean)}** of releases, on average over held-out records."

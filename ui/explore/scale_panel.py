@@ -9,7 +9,7 @@ from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from dpforest.trees.released_scale import CELLS, TOP, scale_histograms
 from ui import state
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
@@ -30,7 +30,7 @@ def show(choice: Choice, view: ForestView) -> None:
         "scale shows, with noise, which intervals hold more rows, and the forest asks there.",
     )
     names = [feature.name for feature in numeric]
-    known(state.SCALE_OF, names)
+    drop_unknown(state.SCALE_OF, names)
     name = st.selectbox("Column", names, key=state.SCALE_OF, width=420)
     index = names.index(name) if name in names else 0
     cells = scale_histograms(table.domain, split(table).X_train)[index]

@@ -40,7 +40,7 @@ def targets(domain: Domain, names: Collection[str], kinds: Collection[str]) -> l
     return [(what, f.name) for f in domain.features if f.name in names for what in sources(f) if what in kinds]
 
 
-def answered(domain: Domain, about: Collection[Target], stated: StatedValues, source: Source | None) -> Domain:
+def answered(domain: Domain, chosen_parts: Collection[Target], stated: StatedValues, source: Source | None) -> Domain:
     """Return the domain with the stated values and their source. If `source` is None, only the values change.
 
     >>> age = Domain((Feature("age", "numeric", 18, 94),))
@@ -49,7 +49,7 @@ def answered(domain: Domain, about: Collection[Target], stated: StatedValues, so
     []
     """
     by_name: dict[str, set[str]] = {}
-    for what, name in about:
+    for what, name in chosen_parts:
         by_name.setdefault(name, set()).add(what)
     features = tuple(_answered(f, by_name.get(f.name, set()), stated, source) for f in domain.features)
     return replace(domain, features=features)

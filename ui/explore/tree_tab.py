@@ -19,17 +19,17 @@ from dpforest.tables.features import plural
 from dpforest.trees.layout import LEAF
 from ui import state
 from ui.explore import boosted_tab, rounds_tab
-from ui.explore.follow_record import choose_row, followed, place_by_number, points
-from ui.shared.controls import known
+from ui.explore.follow_record import ask_index, choose_row, points, show_record
+from ui.shared.controls import drop_unknown
 from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import planned_rows, read_by
 from ui.shared.wording import plain, unbroken
 
-LEAST_DEPTH, SHALLOW = 2, 3
-MOST_ANSWERS = 12
-MOST_QUESTIONS = 200
+LEAST_DEPTH, SHALLOW = 2, 3  # smallest and default depth of the drawing of questions
+MOST_ANSWERS = 12  # largest number of answers that the pills below the drawing offer
+MOST_QUESTIONS = 200  # largest number of questions that the select box offers
 WIDTHS = ("as wide as its rows", "all leaves alike")
 
 
@@ -46,7 +46,7 @@ def show(choice: Choice, view: ForestView) -> None:
         )
         follow = st.toggle("Follow one record", key=state.FOLLOW, persist_state="session")
         row = choose_row(choice) if follow else None
-    path = followed(choice, view, tree, row) if row is not None else []
+    path = show_record(choice, view, tree, row) if row is not None else []
     drawn = state.NOISE_DRAWN.value
     nodes = view.nodes(tree, view.redraw(tree, drawn) if drawn else None)
     structure = _structure(choice, tree, nodes)
@@ -69,7 +69,7 @@ def _questions(
             titled(f"Tree {tree + 1} of {view.trees.n_trees}{_of_class(view, tree)}: questions {where}", "Do not share")
         depth = SHALLOW
         if deepest > LEAST_DEPTH:
-            known(state.LEVELS, range(LEAST_DEPTH, deepest + 1))
+            drop_unknown(state.LEVELS, range(LEAST_DEPTH, deepest + 1))
             depth = st.segmented_control(
                 "Depth shown",
                 range(LEAST_DEPTH, min(deepest, MOST_LEVELS - 1) + 1),
@@ -80,7 +80,7 @@ def _questions(
                 format_func=lambda n: f"depth {n}",
                 label_visibility="collapsed",
             )
-    st.caption(unbroken(_drawn_how(choice, view) + _flipped(nodes)))
+    st.caption(unbroken(_how_drawn(choice, view) + _changed_labels(nodes)))
     _breadcrumb(structure, view, nodes, root)
     if path and root not in path:
         st.button(
@@ -88,7 +88,7 @@ def _questions(
             key="to_record",
             type="tertiary",
             icon=":material/my_location:",
-            on_click=_look_at,
+            on_click=_start_at,
             args=(structure, 0),
         )
     figure = plotting.focus_tree(nodes, view.domain_of(tree), root=root, levels=depth + 1, path=path)
@@ -113,7 +113,7 @@ def _questions(
             "p: how likely this question was to be drawn; behind ×, how many times as likely as in a draw that ignores "
             "the data. Near ×1, noise has chosen. Point at a node to see how much of the impurity its question removes."
         )
-        if _no_say(view):
+        if _ignores_data(view):
             st.caption(
                 "At this ε the data hardly affect any question, and then other ways to judge them (α, scores) "
                 "change next to nothing. Raise ε, or ask for fewer trees and levels."
@@ -124,7 +124,7 @@ def _whole_tree(
     choice: Choice, view: ForestView, tree: int, nodes: NodeTable, structure: tuple, path: list[int]
 ) -> None:
     """Draw all levels and leaves at a glance."""
-    known(state.WIDTH, WIDTHS)
+    drop_unknown(state.WIDTH, WIDTHS)
     by_records = state.WIDTH.value in (None, WIDTHS[0])
     deepest = int(nodes.trees.level.max())
     titled(
@@ -165,8 +165,8 @@ def _draw_again() -> None:
     state.NOISE_DRAWN.value += 1
 
 
-def _drawn_how(choice: Choice, view: ForestView) -> str:
-    """State in a sentence how the questions were drawn."""
+def _how_drawn(choice: Choice, view: ForestView) -> str:
+    """Return a sentence that states how the questions were drawn."""
     if FORESTS[choice.settings.kind].chooses_questions:
         return "Each question was drawn too, the likelier the better it separates the classes, and paid for out of ε. "
     if view.scale is not None:
@@ -176,34 +176,35 @@ def _drawn_how(choice: Choice, view: ForestView) -> str:
     return "These questions were drawn at random, without a look at the rows; so they tell nothing and cost no ε. "
 
 
-def _flipped(nodes: NodeTable) -> str:
-    """State how many leaves hold another label than without noise, and the expected number of them."""
-    at = nodes.trees.leaf_nodes
-    full = int(np.isfinite(nodes.flip[at]).sum())
-    if not full:
+def _changed_labels(nodes: NodeTable) -> str:
+    """Return a sentence about the number of leaves whose label noise changed, and the mean of this number."""
+    leaves = nodes.trees.leaf_nodes
+    n_with_rows = int(np.isfinite(nodes.flip[leaves]).sum())
+    if not n_with_rows:
         return "No leaf of this tree has rows: all labels are pure noise."
-    drawn, turned = state.NOISE_DRAWN.value, int(nodes.turned[at].sum())
-    this = f"In draw {drawn + 1} of the noise" if drawn else "In this release"
+    drawn, n_changed = state.NOISE_DRAWN.value, int(nodes.turned[leaves].sum())
+    which_release = f"In draw {drawn + 1} of the noise" if drawn else "In this release"
     return (
-        f"{this} noise changed {plural(turned, 'label')} of the tree's {plural(full, 'leaf', 'leaves')} with rows; the "
-        f"mean is {np.nansum(nodes.flip[at]):,.1f}."
+        f"{which_release} noise changed {plural(n_changed, 'label')} of the tree's "
+        f"{plural(n_with_rows, 'leaf', 'leaves')} with rows; the mean is {np.nansum(nodes.flip[leaves]):,.1f}."
     )
 
 
-def _no_say(view: ForestView) -> bool:
+def _ignores_data(view: ForestView) -> bool:
     """Return whether each question was less than 1.5 times as likely to be drawn as in a draw without data."""
     ratio = [p / c for trace in view.traces for p, c in zip(trace.probability, trace.chance, strict=True)]
     return max(float(r.max()) for r in ratio) < 1.5
 
 
 def _of_class(view: ForestView, tree: int) -> str:
-    """Name the class of a tree if each class has a booster; else return an empty text."""
+    """Return the class of a tree, as words in a title, if each class has a booster; otherwise an empty text."""
     if view.class_of_tree is None or view.domain.n_classes == 2:
         return ""
     return f", “{plain(view.domain.classes[int(view.class_of_tree[tree])], 20)}” or not"
 
 
 def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
+    """Return a sentence if the limit on leaves ended the tree before its depth; otherwise an empty text."""
     settings, table = choice.settings, choice.table
     by_rule = settings.certified and settings.depth == AUTO  # the rule sets the depth from a noisy row count
     asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, planned_rows(table, settings))[0]
@@ -217,27 +218,27 @@ def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
 
 def choose_tree(view: ForestView) -> int:
     """Ask for a tree, and return its index. All tabs show the same tree."""
-    return place_by_number("Tree", view.trees.n_trees, state.TREE, width=130)
+    return ask_index("Tree", view.trees.n_trees, state.TREE, width=130)
 
 
 def _clicked(key: str, structure: tuple) -> None:
     if nodes := points(key):
-        _look_at(structure, nodes[0])
+        _start_at(structure, nodes[0])
 
 
-def _look_at(structure: tuple, node: int) -> None:
+def _start_at(structure: tuple, node: int) -> None:
     """Make the drawing start at a node. This choice stays as long as the tree tests the same attributes."""
     state.FOCUS.value = (structure, node)
 
 
-def _read_on(structure: tuple, key: state.Key, nodes: list[int]) -> bool:
+def _start_at_choice(structure: tuple, key: state.Key, nodes: list[int]) -> bool:
     """Make the drawing start at the node that a control chose, and return True.
 
     Return False if the user chose a node of the previous tree, which the browser may still show.
     """
-    is_of_this_tree = not known(key, nodes) and key.value is not None
+    is_of_this_tree = not drop_unknown(key, nodes) and key.value is not None
     if is_of_this_tree:
-        _look_at(structure, key.value)
+        _start_at(structure, key.value)
     return is_of_this_tree
 
 
@@ -274,7 +275,7 @@ def _breadcrumb(structure: tuple, view: ForestView, nodes: NodeTable, root: int)
                 f"{'root: ' if node == 0 else ''}{plain(unescape(text), 50)} ›",
                 key=f"up_{node}",
                 type="tertiary",
-                on_click=_look_at,
+                on_click=_start_at,
                 args=(structure, node),
             )
 
@@ -284,18 +285,18 @@ def _answers(structure: tuple, view: ForestView, nodes: NodeTable, root: int) ->
     tree = nodes.trees
     below = tree.first_child[root] + np.arange(tree.n_children[root])
     below = below[tree.kind[below] != LEAF]
-    most = np.sort(below[np.argsort(-nodes.counts[below].sum(axis=1), kind="stable")[:MOST_ANSWERS]]).tolist()
-    if not most:
+    largest = np.sort(below[np.argsort(-nodes.counts[below].sum(axis=1), kind="stable")[:MOST_ANSWERS]]).tolist()
+    if not largest:
         return
     key = state.DOWN(root)
-    known(key, most)
+    drop_unknown(key, largest)
 
     def go() -> None:
-        _read_on(structure, key, most)
+        _start_at_choice(structure, key, largest)
 
     st.pills(
         f"Read on from: {plain(unescape(question(tree, view.domain, root)), 50)}",
-        most,
+        largest,
         key=key,
         on_change=go,
         format_func=lambda node: plain(unescape(answer(tree, view.domain, node)), 24),
@@ -309,10 +310,10 @@ def _go_to(structure: tuple, view: ForestView, nodes: NodeTable) -> None:
     if len(inner) < 2:
         return
     largest = inner[np.argsort(-nodes.counts[inner].sum(axis=1), kind="stable")[:MOST_QUESTIONS]]
-    known(state.TO_NODE, options := np.sort(largest).tolist())
+    drop_unknown(state.TO_NODE, options := np.sort(largest).tolist())
 
     def go() -> None:
-        if _read_on(structure, state.TO_NODE, options):
+        if _start_at_choice(structure, state.TO_NODE, options):
             state.TO_NODE.value = None  # otherwise the box would still name this node after a click on another node
 
     def named(node: int) -> str:

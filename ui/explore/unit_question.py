@@ -17,7 +17,7 @@ from dpforest.tables.features import plural
 from ui import state
 from ui.explore.card_parts import proposal_of
 from ui.shared import tables
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import sorry, titled
 from ui.shared.release import NO_COLUMN
 from ui.shared.tables import Table
@@ -38,9 +38,9 @@ def show(table: Table) -> None:
     )
     columns = candidates(table)
     question_key, column_key = state.WHOSE_ROWS(table.key[:12]), state.PERSON_COLUMN(table.key[:12])
-    same = {same_person(name): name for name in _repeated(table, columns)}
-    options = [EACH_ROW, *same, SEVERAL]
-    known(question_key, options)
+    column_of_answer = {same_person(name): name for name in _repeated(table, columns)}
+    options = [EACH_ROW, *column_of_answer, SEVERAL]
+    drop_unknown(question_key, options)
     unfinished = state.PERSONS_WITHOUT_COLUMN.value
     several = table.domain.unit or table.key in unfinished
     current = SEVERAL if several else EACH_ROW if table.rows_are_persons else None
@@ -55,7 +55,7 @@ def show(table: Table) -> None:
     if answer == SEVERAL:
         names = [name for name, _ in columns]
         proposed = {name for name, is_proposed in columns if is_proposed}
-        known(column_key, names)
+        drop_unknown(column_key, names)
         unit = st.selectbox(
             "The column that identifies persons",
             names,
@@ -65,14 +65,14 @@ def show(table: Table) -> None:
             placeholder="Choose a column",
         )
         if unit is None and table.key not in unfinished:
-            tables.say_whose_rows(table, None, several=True)
+            tables.keep_unit_answer(table, None, several=True)
             st.rerun()
         elif unit != table.domain.unit and unit is not None:
             _declare(table, unit)
         if unit is None:
             st.warning(NO_COLUMN, icon=":material/warning:")
-    elif answer in same and table.domain.unit != same[answer]:
-        _declare(table, same[answer])
+    elif answer in column_of_answer and table.domain.unit != column_of_answer[answer]:
+        _declare(table, column_of_answer[answer])
     elif answer == EACH_ROW and current != EACH_ROW:
         _declare(table, None)
     if table.domain.unit:
@@ -135,7 +135,7 @@ def _declare(table: Table, unit: str | None) -> None:
     except DomainError as problem:
         sorry(problem)
         return
-    tables.say_whose_rows(table, unit)
+    tables.keep_unit_answer(table, unit)
     if domain != table.domain:
         tables.edit(table, domain)
     st.rerun()

@@ -116,39 +116,40 @@ def _file() -> dict[str, Any]:
 
 
 def key_of(table: Table) -> list[str]:
-    """Return the keys of the table and of its domain, which together determine the fitted models."""
+    """Return the keys of a table and of its domain, which determine the models that are fitted to the table."""
     return [table.schema_key, fingerprint(table.domain)]
 
 
-def level(table: Table, folds: int = 1, fold: int = 0) -> Baselines:
+def baselines_of(table: Table, folds: int = 1, fold: int = 0) -> Baselines:
     """Return the baselines of a table on one split. Sessions share them for a public table, but not for an upload."""
     key = (table.schema_key, fingerprint(table.domain), folds, fold)
     return _make(key, table)
 
 
-def best(levels: list[Baselines], measure: str) -> tuple[str, float] | None:
+def best_model(baselines: list[Baselines], measure: str) -> tuple[str, float] | None:
     """Return the name of the best model without privacy, and its value of a measure as the mean over splits.
 
     The result is None until all models are fitted, and for a measure that no model has.
     """
-    if not levels or not all(each.metrics for each in levels):
+    if not baselines or not all(each.metrics for each in baselines):
         return None
     means = {
-        name: float(np.mean([each.metrics[name].get(measure, np.nan) for each in levels])) for name in levels[0].metrics
+        name: float(np.mean([each.metrics[name].get(measure, np.nan) for each in baselines]))
+        for name in baselines[0].metrics
     }
     known = {name: value for name, value in means.items() if np.isfinite(value)}
     return max(known.items(), key=lambda item: item[1]) if known else None
 
 
-def rows(levels: list[Baselines], measure: str) -> float:
+def effective_rows(baselines: list[Baselines], measure: str) -> float:
     """Return the number of rows on which an accuracy would be as precise as this measure on all splits together.
 
     The number is the sum of `headroom.effective_n` over the splits.
     """
-    return sum(effective_n(measure, each.labels) for each in levels)
+    return sum(effective_n(measure, each.labels) for each in baselines)
 
 
-def floor(levels: list[Baselines], measure: str) -> float | None:
+def floor_of(baselines: list[Baselines], measure: str) -> float | None:
     """Return the value of a measure for guessing, as the mean over splits.
 
     The result is None for a measure such as F1, whose value depends on how one guesses.
@@ -159,4 +160,4 @@ def floor(levels: list[Baselines], measure: str) -> float | None:
         "auc": lambda split: 0.5,
     }
     floor_of_split = floors.get(measure)
-    return None if floor_of_split is None else float(np.mean([floor_of_split(each) for each in levels]))
+    return None if floor_of_split is None else float(np.mean([floor_of_split(each) for each in baselines]))

@@ -21,7 +21,7 @@ FIRST, LAST = 2, 20
 QUICK: Final = 0.4  # if the first release takes fewer seconds, a page waits for a second release
 MOST_SECONDS: Final = 30  # after this time the refinement ends; the page states how many releases its figures rest on
 MANY_CELLS: Final = 700_000  # if the table has more cells, a release at all ε takes a noticeable time
-SOME_ROWS: Final = 5_000  # with more rows, the first release is at only a few ε while other threads compute
+SOME_ROWS: Final = 5_000  # with more rows, the first release has only a few ε while other threads compute
 
 
 def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...], place: Any) -> SweepResult:
@@ -35,7 +35,7 @@ def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...
     few : tuple of float
         Values of ε to simulate if all ε would take too long.
     place : container of Streamlit
-        For the progress bar.
+        Where the progress bar is drawn.
     """
     if n_of_all(jobs):
         return gathered(jobs)
@@ -83,7 +83,7 @@ def refined(
     job : SweepJob
         Job that simulates the releases.
     result : SweepResult
-        The result that the page shows at present.
+        The result that the page shows now.
     n_pieces : int
         Number of releases to reach.
     place : container of Streamlit

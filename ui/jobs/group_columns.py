@@ -20,8 +20,8 @@ from ui.shared.controls import select
 from ui.shared.forests import ForestSettings
 from ui.shared.tables import Table, read_by, split
 
-_FIRST: Final = ("sex", "gender", "race", "age")  # the first of these columns that the table has is preselected
-_NAMES: Final = {
+_PRESELECTED: Final = ("sex", "gender", "race", "age")  # the first of these columns in a table is preselected
+_NAMES_OF_RATES: Final = {
     "false_positive_rate": "false-positive rate",
     "false_negative_rate": "false-negative rate",
     "selection_rate": "selection rate",
@@ -29,12 +29,12 @@ _NAMES: Final = {
 
 
 def choose_column(table: Table) -> str:
-    """Draw a select box of columns, and return the chosen one. It may be a column that forests do not learn from."""
+    """Ask for a column, and return its name. It may be a column that no forest learns from."""
     used = table.domain.names
     read = (*used, *table.domain.source_columns, table.label, table.unit)
     names = [*used, *(name for name in table.frame if name not in read)]
     by_word = {name.lower(): name for name in names}
-    default = next((by_word[word] for word in _FIRST if word in by_word), names[0])
+    default = next((by_word[word] for word in _PRESELECTED if word in by_word), names[0])
     return select("Groups by", names, state.GROUPS_BY, "Any column of the table, also an unused one.", default)
 
 
@@ -60,8 +60,8 @@ def _groups_of(table: Table, column: str, rows: np.ndarray) -> Groups:
 class GroupRates:
     """Groups of the rows that are held out from a forest, and the rates to measure in each group.
 
-    Its methods take `bits`: for each simulated release, which held-out rows it classifies correctly, as one bit for
-    each row (`pieces.packed`).
+    In its methods, `bits` states which held-out rows each simulated release classifies correctly, with one bit for each
+    row (`pieces.packed`).
 
     Attributes
     ----------
@@ -82,10 +82,13 @@ class GroupRates:
 
     @classmethod
     def of(cls, table: Table, settings: ForestSettings, column: str) -> GroupRates:
+        """Return the groups by a column, and the rates, of the rows held out from forests with these settings."""
         rows, classes = split(read_by(table, settings)), table.domain.classes
         (groups,) = groups_of_splits(table, settings, column)
         positive = int(np.bincount(rows.y_train, minlength=len(classes)).argmin())
-        rate_of = {_NAMES.get(name, name): rate for name, rate in rates(rows.y_test, classes, positive).items()}
+        rate_of = {
+            _NAMES_OF_RATES.get(name, name): rate for name, rate in rates(rows.y_test, classes, positive).items()
+        }
         return cls(groups, rate_of, classes[positive], "rows" if table.unit is None else "persons")
 
     def right(self, bits: list[bytes]) -> np.ndarray:

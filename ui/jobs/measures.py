@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from dpforest.plotting.compare import MeasureScale
-from ui.jobs import baselines
-from ui.jobs.baselines import Baselines
+from ui.jobs.baselines import Baselines, floor_of
 from ui.jobs.results import SweepResult, ceiling_of
 
 WORST: Final = "accuracy of the worst group"
@@ -28,16 +27,16 @@ GUESSES: Final = {
 }
 
 
-def scale_of(measure: str, levels: list[Baselines], done: SweepResult) -> MeasureScale:
+def scale_of(measure: str, baselines: list[Baselines], done: SweepResult) -> MeasureScale:
     """Return the format, floor and ceiling of a measure. The ceiling is None until all models are fitted.
 
-    Floor and ceiling are means over splits; `levels` has the baselines of each split.
+    Floor and ceiling are means over splits. `baselines` has one item for each split.
     """
     name = MEASURES[measure]
-    floor = baselines.floor(levels, name)
+    floor = floor_of(baselines, name)
     scale = MeasureScale(measure, measure in IN_PERCENT, floor, None)
     floor_text = "" if floor is None else f"{GUESSES[name]} {scale.text(floor)}: the floor"
-    best = ceiling_of(done, levels, name)
+    best = ceiling_of(done, baselines, name)
     if best is None:
         return replace(scale, floor_text=floor_text)
     return replace(

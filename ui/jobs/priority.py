@@ -99,25 +99,28 @@ class Scheduler:
                 self._give()
 
     def _take(self, waiting: deque[threading.Event]) -> None:
-        mine = threading.Event()
+        """Take a free place, or wait in a queue for one."""
+        place_is_free = threading.Event()
         with self._lock:
             if self._free:
                 self._free -= 1
                 return
-            waiting.append(mine)
+            waiting.append(place_is_free)
         try:
-            while not mine.wait(LOOK):
+            while not place_is_free.wait(LOOK):
                 look_up()
         except BaseException:
             with self._lock:
-                has_place = mine not in waiting  # another thread may have given its place to this thread meanwhile
+                # Another thread may have given its place to this thread meanwhile.
+                has_place = place_is_free not in waiting
                 if not has_place:
-                    waiting.remove(mine)
+                    waiting.remove(place_is_free)
             if has_place:
                 self._give()
             raise
 
     def _give(self) -> None:
+        """Give a place to the thread that waits first, or mark the place as free."""
         with self._lock:
             if waiting := self._interactive or self._begun or self._others:
                 waiting.popleft().set()

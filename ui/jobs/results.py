@@ -19,8 +19,7 @@ from dpforest.evaluation.headroom import Headroom, headroom
 from dpforest.simulation import sweep
 from dpforest.simulation.pieces import Row
 from dpforest.tables.features import plural
-from ui.jobs import baselines
-from ui.jobs.baselines import Baselines
+from ui.jobs.baselines import Baselines, best_model, effective_rows, floor_of
 from ui.jobs.sweep_job import SweepJob
 
 QUANTILES: Final = (0.1, 0.9)
@@ -39,11 +38,11 @@ class SweepResult:
     rows : list of dict
         One row for each piece, forest, ε and cell, with the columns of `sweep.surface`.
     n : int
-        Number of pieces that every job has finished.
+        Smallest number of finished pieces of a job.
     folds : int
         Number of splits.
     most : int
-        Number of pieces that the job with the most pieces has finished.
+        Largest number of finished pieces of a job.
     """
 
     rows: list[Row]
@@ -62,8 +61,8 @@ class SweepResult:
             return f"{releases} on one held-out set"
         if self.n < self.folds:
             return f"one simulated release on each of {plural(self.n, 'split')}"
-        rest = f", the last on {self.n % self.folds} only" if self.n % self.folds else ""
-        return f"{releases} on each of {self.folds} splits{rest}"
+        last_repeat = f", the last on {self.n % self.folds} only" if self.n % self.folds else ""
+        return f"{releases} on each of {self.folds} splits{last_repeat}"
 
     @cached_property
     def pieces(self) -> pd.DataFrame:
@@ -112,7 +111,7 @@ class SweepResult:
         for row in self.rows:
             if math.isinf(row["epsilon"]):
                 values[row["forest"], row.get("cell", 0)].append(row[measure])
-        return [(str(forest), float(np.nanmean(seen))) for (forest, _), seen in values.items() if seen]
+        return [(str(forest), float(np.nanmean(measured))) for (forest, _), measured in values.items() if measured]
 
     def _by_repeat(self, measure: str, forest: str | None) -> np.ndarray:
         """Return the mean of a measure over splits and cells, float array of shape (n_repeats, n_epsilons + 1).
@@ -123,11 +122,11 @@ class SweepResult:
             epsilons = {epsilon: i for i, epsilon in enumerate([*self.epsilons.tolist(), np.inf])}
             rows = [row for row in self.rows if forest is None or row["forest"] == forest]
             repeats = {repeat: i for i, repeat in enumerate(sorted({row["repeat"] for row in rows}))}
-            at = [repeats[row["repeat"]] * len(epsilons) + epsilons[row["epsilon"]] for row in rows]
+            flat_index = [repeats[row["repeat"]] * len(epsilons) + epsilons[row["epsilon"]] for row in rows]
             values = np.array([row[measure] for row in rows], float)
             known, size = np.isfinite(values), len(repeats) * len(epsilons)
-            sums = np.bincount(at, np.where(known, values, 0.0), size)
-            counts = np.bincount(at, known, size)
+            sums = np.bincount(flat_index, np.where(known, values, 0.0), size)
+            counts = np.bincount(flat_index, known, size)
             means = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
             self._means[measure, forest] = means.reshape(len(repeats), len(epsilons))
         return self._means[measure, forest]
@@ -184,32 +183,32 @@ class Ceiling(NamedTuple):
         return f"{self.name} without noise" if self.is_forest else f"{self.name}, no privacy"
 
 
-def ceiling_of(result: SweepResult, levels: list[Baselines], measure: str) -> Ceiling | None:
-    """Return the best of the models without privacy and of the forests without noise.
+def ceiling_of(result: SweepResult, baselines: list[Baselines], measure: str) -> Ceiling | None:
+    """Return the best model among the models without privacy and the forests without noise.
 
     The result is None until all models are fitted.
 
     Parameters
     ----------
-    levels : list of Baselines
+    baselines : list of Baselines
         Baselines on each split.
     measure : str
         Column of the measure in the result, such as "balanced_accuracy".
     """
-    others = baselines.best(levels, measure)
-    if others is None:
+    model = best_model(baselines, measure)
+    if model is None:
         return None
     exact = result.means_without_noise(measure)
     forests = [Ceiling(name, mean, True) for name, mean in exact if np.isfinite(mean)]
-    return max(Ceiling(*others, False), *forests, key=lambda ceiling: ceiling.value)
+    return max(Ceiling(*model, False), *forests, key=lambda ceiling: ceiling.value)
 
 
-def headroom_of(result: SweepResult, levels: list[Baselines], measure: str) -> dict[str, Headroom]:
+def headroom_of(result: SweepResult, baselines: list[Baselines], measure: str) -> dict[str, Headroom]:
     """Return the headroom of each forest, by name. For F1, which has no floor, use balanced accuracy instead."""
-    floor = baselines.floor(levels, measure)
+    floor = floor_of(baselines, measure)
     if floor is None:
-        return headroom_of(result, levels, "balanced_accuracy")
-    n, best = baselines.rows(levels, measure), baselines.best(levels, measure)
+        return headroom_of(result, baselines, "balanced_accuracy")
+    n, best = effective_rows(baselines, measure), best_model(baselines, measure)
     return {
         name: headroom(
             result.private(measure, name), result.without_noise(measure, name), floor, n, best=best and best[1]
@@ -218,8 +217,8 @@ def headroom_of(result: SweepResult, levels: list[Baselines], measure: str) -> d
     }
 
 
-def is_no_better_than_guessing(result: SweepResult, level: Baselines, forest: str, epsilon: float) -> bool:
+def is_no_better_than_guessing(result: SweepResult, baselines: Baselines, forest: str, epsilon: float) -> bool:
     """Return whether a forest's mean accuracy at an ε exceeds that of guessing by no more than chance can explain."""
-    at = int(np.abs(np.log(np.asarray(result.epsilons) / epsilon)).argmin())
-    headroom = headroom_of(result, [level], "accuracy")[forest]
-    return float(result.private("accuracy", forest)[:, at].mean()) <= headroom.floor + headroom.noise
+    nearest = int(np.abs(np.log(np.asarray(result.epsilons) / epsilon)).argmin())
+    headroom = headroom_of(result, [baselines], "accuracy")[forest]
+    return float(result.private("accuracy", forest)[:, nearest].mean()) <= headroom.floor + headroom.noise

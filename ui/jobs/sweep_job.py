@@ -70,7 +70,7 @@ class Line:
 
     @property
     def forest(self) -> tuple:
-        """Everything that the releases of the line depend on, except the table and ε."""
+        """Key of all settings that the releases of the line depend on, except the table and ε."""
         parameters = {**self.settings.estimator().get_params(), "epsilon": None}
         # Compare leaves α to the estimator, and Explore sets the same α itself. Both pages must get the same key.
         if parameters.get("alpha", 0.0) is None:
@@ -184,7 +184,7 @@ class Releases:
 
 
 class _PiecesAt:
-    """Pieces of `Releases` by number, for a job at some ε. It contains a piece if all these ε are simulated."""
+    """Pieces of `Releases` by number, for a job at the given ε. It contains a piece if all these ε are simulated."""
 
     def __init__(self, releases: Releases, epsilons: frozenset[float]) -> None:
         self._releases, self._epsilons = releases, epsilons
@@ -212,45 +212,53 @@ class SweepJob(Job[list[Row]]):
 
     def _missing(self, n: int) -> list[float]:
         """Return the ε at which piece n is not simulated yet, sorted by their distance from the chosen ε."""
-        at = self.line.settings.epsilon
+        chosen = self.line.settings.epsilon
         missing = set(self.epsilons) - self.releases.complete(n)
-        return sorted(missing, key=lambda epsilon: abs(math.log(epsilon / at)))
+        return sorted(missing, key=lambda epsilon: abs(math.log(epsilon / chosen)))
 
     def task(self, n: int) -> tuple:
         """Return the function and arguments that simulate piece n: repeat n // folds on split n % folds."""
-        of = self.releases
-        return one_repeat, (of.forest, of.domain, of.split(n), self._missing(n), of.cells, n // of.folds, of.n_rows)
+        releases = self.releases
+        return one_repeat, (
+            releases.forest,
+            releases.domain,
+            releases.split(n),
+            self._missing(n),
+            releases.cells,
+            n // releases.folds,
+            releases.n_rows,
+        )
 
     def steps(self, n: int) -> Generator[float, None, list[Row]]:
         """Simulate piece n. The results of each step are kept, so a later call continues after the last step."""
-        of, missing = self.releases, self._missing(n)
-        n_cells, n_rows = len(of.cells) * len(missing), 0
-        for rows in of.simulation(n).pieces(missing, of.cells, n // of.folds) if missing else ():
-            of.add(n, rows)
+        releases, missing = self.releases, self._missing(n)
+        n_cells, n_rows = len(releases.cells) * len(missing), 0
+        for rows in releases.simulation(n).pieces(missing, releases.cells, n // releases.folds) if missing else ():
+            releases.add(n, rows)
             n_rows += len(rows)
             yield n_rows / n_cells
         if n == 0:
-            RECENT.add(of)
+            RECENT.add(releases)
         return []
 
     def so_far(self) -> dict[float, float]:
-        """Return the accuracy of the first piece at each ε that is finished, by ε."""
+        """Return the accuracy of piece 0 at each finished ε, as a dict by ε."""
         return {epsilon: self.releases.rows[0][epsilon][0]["accuracy"] for epsilon in self.releases.complete(0)}
 
     def loss(self, epsilon: float) -> float:
         """Return an upper bound on the privacy loss of a release at this ε in any cell. It may be infinite."""
         if epsilon not in self._losses:
-            of = self.releases
-            promises = promises_of(of.forest, of.domain, [epsilon], of.cells, of.n_rows)
+            releases = self.releases
+            promises = promises_of(releases.forest, releases.domain, [epsilon], releases.cells, releases.n_rows)
             self._losses[epsilon] = max(loss for _, loss in promises.values())
         return self._losses[epsilon]
 
     def rows(self, n_pieces: int) -> list[Row]:
         """Return one row for each ε and cell of the first `n_pieces` pieces, with the columns of `sweep.surface`."""
-        of, rows = self.releases, []
+        releases, rows = self.releases, []
         for n in range(n_pieces):
-            where = {"forest": self.name, "repeat": n // of.folds, "fold": n % of.folds}
-            rows += [{**where, **row} for row in self.pieces[n]]
+            piece_columns = {"forest": self.name, "repeat": n // releases.folds, "fold": n % releases.folds}
+            rows += [{**piece_columns, **row} for row in self.pieces[n]]
         return rows
 
 
@@ -272,11 +280,11 @@ class Recent:
         """Record that these releases are in use. If the limit is exceeded, other releases drop their trees."""
         with self._lock:
             others = [old for ref in self._kept if (old := ref()) is not None and old is not releases]
-            left = self._most - releases.n_bytes
+            bytes_left = self._most - releases.n_bytes
             kept = []
             for old in reversed(others):
-                left -= old.n_bytes
-                if left < 0:
+                bytes_left -= old.n_bytes
+                if bytes_left < 0:
                     old.forget()
                 else:
                     kept.append(old)

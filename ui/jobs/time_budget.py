@@ -12,7 +12,7 @@ from ui import state
 
 
 class TimeBudget:
-    """Seconds that the jobs of a page may compute. Then the page pauses until the user presses "Go on".
+    """Limit of the computing time of a page's jobs. At the limit, the page pauses until the user presses "Go on".
 
     The budget counts the computing time of all pieces (`Job.seconds`), in any thread or process. It does not count the
     time that a page waits for other users or for a busy machine.
@@ -36,7 +36,7 @@ class TimeBudget:
         before = state.WORKED.value  # the session keeps the time, because several runs of the page share one budget
         worked = seconds + (before[1] if before and before[0] == self._key else 0.0)
         state.WORKED.value = (self._key, worked)
-        if worked > self._seconds and state.PATIENT.value != self._key:
+        if worked > self._seconds and state.UNLIMITED_WORK.value != self._key:
             state.STOPPED.value, state.PAUSED.value = self._key, True
             state.WORKED.pop()
             st.rerun()
@@ -44,7 +44,7 @@ class TimeBudget:
 
 @contextmanager
 def stoppable(key: object, place: Any) -> Iterator[Any]:
-    """Draw a stop button. Yield a container next to it for progress bars, or None if the work is stopped or paused.
+    """Draw a stop button, and yield a container next to it for progress bars; None if the work is stopped or paused.
 
     Parameters
     ----------
@@ -76,6 +76,6 @@ def _stop(key: object) -> None:
 
 
 def _go_on(key: object) -> None:
-    """Remove the time budget, so that the work continues to its end."""
+    """Start the work again without a time budget, so that it continues to its end."""
     state.STOPPED.pop()
-    state.PATIENT.value = key
+    state.UNLIMITED_WORK.value = key

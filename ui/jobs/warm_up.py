@@ -59,22 +59,23 @@ def warm_up_the_rest(place: Any) -> None:
 
 
 def _needed(settings: ForestSettings) -> set[Step]:
+    """Return the steps that compile all code for simulations of a forest with these settings."""
     return {step for step in steps() if step[0] == "engine"} | {(settings.kind, settings.mode)}
 
 
 def _run(needed: Iterable[Step], place: Any, words: str) -> None:
-    every, done = steps(), _done()
-    missing = [step for step in every if step in needed and step not in done]
+    all_steps, done = steps(), _done()
+    missing = [step for step in all_steps if step in needed and step not in done]
     if not missing:
         return
     bar = place.empty()
     for step in missing:
         n = len(done)
-        bar.progress(n / len(every), f"Getting ready: {n} of {len(every)} parts. {words}")
-        every[step]()
+        bar.progress(n / len(all_steps), f"Getting ready: {n} of {len(all_steps)} parts. {words}")
+        all_steps[step]()
         done.add(step)
     bar.empty()
-    if len(done) == len(every):
+    if len(done) == len(all_steps):
         freeze_what_stays()
 
 

@@ -77,7 +77,7 @@ class Workers:
         """Whether a new call would start at once, or would be the first one to wait for a process."""
         return self.is_ready and len(self._in_flight) <= self._n
 
-    def work(self, function: Callable[..., Result], *given: Any) -> Result | None:
+    def work(self, function: Callable[..., Result], *arguments: Any) -> Result | None:
         """Call a function in a process, and wait for the result.
 
         The result is None if no process is ready, or if the process has died. Then the caller must call the function
@@ -87,16 +87,18 @@ class Workers:
         ----------
         function : callable
             A module-level function that never returns None.
-        *given
+        *arguments
             Arguments of the function. They are pickled, so they hold codes of rows, never raw rows (docs/PRIVACY.md).
         """
-        future = self._submit(function, given)
+        future = self._submit(function, arguments)
         try:
             return None if future is None else _result_of(future)
         except BrokenProcessPool:
             return None
 
-    def hand_over(self, function: Callable[..., Result], given: tuple, then: Callable[[Result | None], None]) -> bool:
+    def hand_over(
+        self, function: Callable[..., Result], arguments: tuple, then: Callable[[Result | None], None]
+    ) -> bool:
         """Call a function in a process without waiting for the result. Return False if no process is ready.
 
         Parameters
@@ -105,17 +107,17 @@ class Workers:
             Called with the result, in another thread, even if the session has ended. The result is None if the function
             failed or its process died.
         """
-        future = self._submit(function, given)
+        future = self._submit(function, arguments)
         if future is not None:
             future.add_done_callback(lambda done: then(None if done.exception() else done.result()))
         return future is not None
 
-    def _submit(self, function: Callable[..., Result], given: tuple) -> Future[Result] | None:
+    def _submit(self, function: Callable[..., Result], arguments: tuple) -> Future[Result] | None:
         pool = self._pool
         if pool is None or not self.is_ready:
             return None
         try:
-            future = pool.submit(_call_then_clear, function, given)
+            future = pool.submit(_call_then_clear, function, arguments)
         except BrokenProcessPool:
             self._discard(pool)
             return None
@@ -148,10 +150,10 @@ def _result_of(future: Future[Result]) -> Result:
         future.cancel()  # has no effect on a call that has begun
 
 
-def _call_then_clear(function: Callable[..., Result], given: tuple) -> Result:
+def _call_then_clear(function: Callable[..., Result], arguments: tuple) -> Result:
     """Call a function in a worker process, and delete all data of the call in this process."""
     try:
-        return function(*given)
+        return function(*arguments)
     finally:
         pack.cache_clear()  # this cache keeps the last trees
 

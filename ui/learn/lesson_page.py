@@ -13,7 +13,7 @@ from ui.learn.step import Step
 from ui.learn.steps import FOOTER, STEPS
 from ui.server.streamlit_patches import styles
 from ui.shared import figures
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, drop_unknown
 from ui.shared.link import copy_link
 from ui.shared.page import badge, chart, sorry, titled
 from ui.shared.wording import unbroken
@@ -65,7 +65,7 @@ def _top() -> Step | None:
         title = _row()
         with _row():
             place = st.container(width="content")
-            known(progress.STEP, progress.PLACES)
+            drop_unknown(progress.STEP, progress.PLACES)
             chosen = st.segmented_control(
                 "Step",
                 progress.PLACES,
@@ -107,7 +107,7 @@ def _tell(step: Step, is_shown: bool) -> None:
 
 def _draw_question(step: Step) -> None:
     st.markdown(_unbroken(f"**Predict first.** {step.question}"))
-    known(key := state.PREDICTION(step.key), [None, *step.lettered])
+    drop_unknown(key := state.PREDICTION(step.key), [None, *step.lettered])
     answer = st.radio(step.question, list(step.lettered), None, key=key, label_visibility="collapsed")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Reveal", type="primary", disabled=answer is None, on_click=progress.reveal, args=(step, answer))

@@ -11,7 +11,7 @@ from ui import state
 from ui.learn import lesson_charts, progress, stage
 from ui.learn.scenes import scene
 from ui.learn.step import Step
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, drop_unknown
 from ui.shared.page import chart
 from ui.shared.wording import unbroken
 
@@ -43,8 +43,8 @@ def _controls(step: Step, is_shown: bool) -> tuple[str, str]:
     start value. In presentation mode, the control appears with the answer.
     """
     control, options = step.control, list(step.control.options)
-    known(progress.AT, options)
-    known(state.PICTURE, PICTURES)
+    drop_unknown(progress.AT, options)
+    drop_unknown(state.PICTURE, PICTURES)
     value = control.start
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         settings: Any = {"key": progress.AT, "bind": LINKED, "disabled": not is_shown}

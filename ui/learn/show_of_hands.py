@@ -9,7 +9,7 @@ import streamlit as st
 from ui import state
 from ui.learn import progress
 from ui.learn.step import LETTERS, Step
-from ui.shared.controls import within
+from ui.shared.controls import drop_out_of_bounds
 
 MOST: Final = 1_000  # largest number of hands that can be typed for an answer
 _WIDTH: Final = 14  # number of characters of the longest bar
@@ -21,7 +21,7 @@ def count(step: Step) -> None:
     with st.popover("Count hands"):
         st.caption("How many hands for each answer? The bars come when you reveal. Nothing is stored.")
         for i in range(len(step.answers)):
-            within(state.HANDS(step.key, i), 0, MOST)
+            drop_out_of_bounds(state.HANDS(step.key, i), 0, MOST)
         typed = [
             st.number_input(name, 0, MOST, n, key=state.HANDS(step.key, i))
             for i, (name, n) in enumerate(zip(step.lettered, before, strict=True))

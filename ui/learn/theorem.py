@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpforest.plotting.theory import Axis, Chart, Dots, FormulaCurve, theory_chart, tick_text
 from ui import state
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, drop_unknown
 from ui.shared.page import Badge
 from ui.shared.sidebar import choose_table
 from ui.shared.tables import Table
@@ -122,7 +122,7 @@ def pick(
 ) -> Any:
     """Draw a slider over listed values, and return the value. Theorems with the same `key` share the slider."""
     key = state.THEORY(key)
-    known(key, options)
+    drop_unknown(key, options)
     value = st.select_slider(
         label,
         options,
@@ -163,7 +163,7 @@ def present_table(*, two_classes: bool) -> Table | TheoremView:
 def choose(label: str, options: Sequence[str], key: str, help: str) -> str:
     """Draw buttons for a few options, and return the chosen option. The link holds this option."""
     key = state.THEORY(key)
-    known(key, options)
+    drop_unknown(key, options)
     value = st.segmented_control(
         label, options, default=options[0], required=True, key=key, bind=LINKED, help=help, persist_state="session"
     )

@@ -16,7 +16,7 @@ from ui.learn import (
 )
 from ui.learn.theorem import Theorem, TheoremView
 from ui.shared import figures
-from ui.shared.controls import LINKED, known
+from ui.shared.controls import LINKED, drop_unknown
 from ui.shared.epsilon import LEAST, MOST
 from ui.shared.link import copy_link
 from ui.shared.page import badge, chart, titled
@@ -90,7 +90,7 @@ def _chosen() -> str:
     linked_name = st.query_params.get(state.THEOREM)
     if linked_name is not None and linked_name not in PANELS:
         state.ASKED(state.THEOREM).value = linked_name
-    known(state.THEOREM, PANELS)
+    drop_unknown(state.THEOREM, PANELS)
     names = list(PANELS)
     name = st.selectbox(
         "Theorem", names, key=state.THEOREM, bind=LINKED, on_change=lambda: state.ASKED(state.THEOREM).pop()

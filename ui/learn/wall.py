@@ -16,7 +16,7 @@ from ui.learn.rooms import Rooms
 from ui.server.host_names import LOOPBACK
 from ui.server.lan_addresses import lan_addresses
 from ui.server.streamlit_patches import styles
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 
 UPDATE_SECONDS: Final = 2.0  # seconds between two updates of the counts
 
@@ -97,7 +97,7 @@ def _counts(rooms: Rooms, code: str, browser: str, address_text: str) -> None:
 def _help(hosts: list[str], host: str) -> None:
     """Draw advice for phones that cannot open the page, and a choice of addresses if there are several."""
     if len(hosts) > 1:
-        known(state.CHOSEN_ADDRESS, hosts)
+        drop_unknown(state.CHOSEN_ADDRESS, hosts)
         question = "This computer has several addresses. Try another one:"
         st.radio(question, hosts, hosts.index(host), key=state.CHOSEN_ADDRESS, on_change=_take_address)
     st.markdown(

@@ -11,7 +11,7 @@ import streamlit as st
 from dpforest.book import Book, Booking, RecordError, ReleaseRecord
 from ui import state
 from ui.shared import record_question
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import sorry
 from ui.shared.wording import plain, sum_text
 
@@ -21,7 +21,7 @@ def show(book: Book, bookings: Sequence[Booking]) -> None:
     by_id = {booking.id: booking for booking in bookings}
     names = {id: f"{booking.time[:16].replace('T', ' ')}, {booking.title}" for id, booking in by_id.items()}
     key = state.ONE_RELEASE(bookings[0].population)
-    known(key, list(by_id))
+    drop_unknown(key, list(by_id))
     chosen = st.selectbox(
         "Release",
         list(by_id),
@@ -57,7 +57,7 @@ def _compare(record: ReleaseRecord, others: Sequence[Booking], names: dict[str, 
     if not records:
         return
     key = state.COMPARED_RELEASE(record.booking)
-    known(key, list(records))
+    drop_unknown(key, list(records))
     other = st.selectbox(
         "Compare with", list(records), None, key=key, format_func=lambda id: names[id], placeholder="none"
     )

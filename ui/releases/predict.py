@@ -22,7 +22,7 @@ from dpforest.voting import CLIPPED_LOGISTIC
 from ui import state
 from ui.server import uploads
 from ui.shared import cache, figures, tables
-from ui.shared.attribute_effects import attributes
+from ui.shared.attribute_effects import show_effects
 from ui.shared.downloads import offer_csv
 from ui.shared.loss_words import at_delta
 from ui.shared.page import Badge, sorry, titled
@@ -31,8 +31,8 @@ from ui.shared.session_ledger import at_hand
 from ui.shared.wording import epsilon_text, plain
 
 FILE = "a file"
-SHOWN = 1_000  # largest number of rows that the page shows; the download has all rows
-CHECKED: Final = (
+MOST_ROWS = 1_000  # largest number of rows that the page shows; the download has all rows
+WHAT_IS_CHECKED: Final = (
     "**Checked here:** the file's certificate, its ledger of questions, and its trees agree with each other. "
     "**Not checked, because no file can show it:** whether the noise was really drawn as stated, and whether the "
     "assumptions on the certificate are true. Ask the person who made it."
@@ -89,7 +89,7 @@ def describe(forest: ReleasedForest, *, from_file: bool) -> None:
     titled("What the file says about its privacy" if from_file else "Certificate", _badge(forest, from_file))
     certificate = certificate_text(forest.certificate, forest.about.get("caution"))
     st.code(_as_stated(certificate) if from_file else certificate, language=None, wrap_lines=True)
-    st.caption(f"{_private(forest, from_file)} {CHECKED if from_file else ''}".strip())
+    st.caption(f"{_private(forest, from_file)} {WHAT_IS_CHECKED if from_file else ''}".strip())
     with st.expander(f"The {plural(domain.n_features, 'column')} it reads"):
         columns = pd.DataFrame([{"column": f.name, "values": _values(f)} for f in domain.features])
         figures.table(
@@ -121,7 +121,7 @@ def explain(forest: ReleasedForest, *, from_file: bool) -> None:
         if kept is not forest:
             scores = AddedScores.of(forest)
             state.SCORES_OF.value = forest, scores
-        attributes(scores, _badge(forest, from_file))
+        show_effects(scores, _badge(forest, from_file))
     except ValueError as problem:
         sorry(problem)
 
@@ -160,8 +160,8 @@ def predict_csv(forest: ReleasedForest) -> None:
     except (TableError, DomainError) as problem:
         sorry(problem)
         return
-    fits, out = result.fits, result.next_to(csv.table, forest.domain.label)
-    sure = out.columns[1]
+    fits, predictions = result.fits, result.next_to(csv.table, forest.domain.label)
+    share_column = predictions.columns[1]
     titled(
         f"{plural(int(fits.sum()), 'prediction')}",
         "Do not share",
@@ -181,16 +181,16 @@ def predict_csv(forest: ReleasedForest) -> None:
         )
     _score(forest, csv.table[fits], result.predicted[fits])
     figures.table(
-        out.head(SHOWN),
+        predictions.head(MOST_ROWS),
         "Predictions",
         hide_index=True,
-        column_config={sure: st.column_config.NumberColumn(format="percent")},
+        column_config={share_column: st.column_config.NumberColumn(format="percent")},
         alt="The new rows with their predicted class and its share.",
     )
-    if len(out) > SHOWN:
-        st.caption(f"The first {SHOWN:,} rows; all are in the download.")
+    if len(predictions) > MOST_ROWS:
+        st.caption(f"The first {MOST_ROWS:,} rows; all are in the download.")
     # The file is made on demand, because a file from an earlier run may be gone when the browser requests it.
-    offer_csv("Download predictions", lambda: out, "DO_NOT_SHARE_predictions.csv")
+    offer_csv("Download predictions", lambda: predictions, "DO_NOT_SHARE_predictions.csv")
 
 
 def _score(forest: ReleasedForest, table: pd.DataFrame, predicted: np.ndarray) -> None:

@@ -33,7 +33,7 @@ _SCRIPT: Final = """<script>
 
 
 def idle_script(minutes: int, base_path: str) -> str:
-    """Return a script that leaves a page after these minutes without a move of its user; empty if `minutes` is 0."""
+    """Return a script that leaves a page whose user was idle for `minutes`. The script is empty if `minutes` is 0."""
     if not minutes:
         return ""
     base = base_path.strip("/")

@@ -27,9 +27,9 @@ class ServerLimits:
     Parameters
     ----------
     sessions : int
-        Largest number of open sessions: one for each open tab of a browser.
-    idle_minutes : float
-        A session ends if its user does nothing for this long. 0: it never ends for this reason.
+        Largest number of open sessions. Each open tab of a browser has a session.
+    idle_minutes : int
+        Minutes without a move of the user after which a session ends; 0 for no limit.
     memory : int or None
         The server takes no further session and no further file while it uses more than this number of bytes; None for
         no limit.

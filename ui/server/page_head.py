@@ -26,7 +26,10 @@ _RENAMED: Final = {"Use_a_forest": "Releases"}  # names of pages in old links, a
 class PageHead:
     """Middleware that inserts one script at the start of a page's head, other scripts at its end, and the styles.
 
-    After `idle_minutes` without a move of its user, a page leaves for the page of `idle.py`. 0: it stays.
+    Parameters
+    ----------
+    idle_minutes : int
+        Minutes without a move of the user after which a page leaves for the page of `idle.py`; 0 for no limit.
     """
 
     def __init__(self, app: ASGIApp, idle_minutes: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""A limit on how often something may happen for each network address. This module does not use Streamlit."""
+"""A limit on how often an event may happen for each network address. This module does not use Streamlit."""
 
 from __future__ import annotations
 

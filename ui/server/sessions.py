@@ -20,9 +20,8 @@ from ui.server.page_head import may_be_page
 from ui.server.streamlit_patches.internals import SESSION_ROUTE
 
 _OPENING: Final = 20  # seconds for which the server keeps room for a page that has not opened its websocket yet
-_MOST_OPENING: Final = (
-    4  # at most one place in four is kept, so that requests without websockets cannot fill the server
-)
+# Of this many places, at most one is kept for a new page, so that requests without websockets cannot fill the server.
+_MOST_OPENING: Final = 4
 _GRACE: Final = 2  # minutes that a browser has to leave by itself
 _TRY_AGAIN: Final = 1013  # code of a websocket that is closed because the server has no room
 _GONE: Final = 1001  # code of a websocket that is closed because nobody uses it
@@ -53,7 +52,7 @@ class Sessions:
     def _refusal(self) -> str:
         """Return why there is no room for another page, as a message; empty if there is."""
         now = time.monotonic()
-        self._opening = [sent for sent in self._opening if now - sent < _OPENING]
+        self._opening = [sent_at for sent_at in self._opening if now - sent_at < _OPENING]
         n_kept = min(len(self._opening), max(self._limits.sessions // _MOST_OPENING, 1))
         if self._n_open + n_kept >= self._limits.sessions:
             return f"All {self._limits.sessions:,} places on this server are taken. Try again in some minutes."

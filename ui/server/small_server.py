@@ -71,14 +71,14 @@ class SmallServer(ThreadingMixIn, TCPServer):
         """Return whether the server answers this connection. If not, `TCPServer` closes it."""
         address, now = str(client_address[0]), time.monotonic()
         with self._lock:
-            of_address = {each: since for each, (other, since) in self._open.items() if other == address}
-            everybody = {each: since for each, (_, since) in self._open.items()}
+            of_address = {each: start for each, (other, start) in self._open.items() if other == address}
+            everybody = {each: start for each, (_, start) in self._open.items()}
             if not self._rate.allows(address, now):
                 return False
-            for crowd, most in ((of_address, MOST_OF_ADDRESS), (everybody, MOST_CONNECTIONS)):
-                if len(crowd) >= most:  # the slowest connection makes room
-                    oldest = min(crowd, key=crowd.__getitem__)
-                    if now - crowd[oldest] < SLOW:
+            for connections, most in ((of_address, MOST_OF_ADDRESS), (everybody, MOST_CONNECTIONS)):
+                if len(connections) >= most:  # the slowest connection makes room
+                    oldest = min(connections, key=connections.__getitem__)
+                    if now - connections[oldest] < SLOW:
                         return False
                     self._open.pop(oldest, None)
                     _end(oldest)
@@ -95,8 +95,8 @@ class SmallServer(ThreadingMixIn, TCPServer):
         """End connections that took too long, so that nobody can hold them open."""
         latest = time.monotonic() - most_seconds
         with self._lock:
-            for request, (_, since) in self._open.items():
-                if since < latest:
+            for request, (_, start) in self._open.items():
+                if start < latest:
                     _end(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:

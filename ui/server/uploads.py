@@ -180,7 +180,7 @@ def remove(file_id: str) -> None:
 
 
 def remove_all() -> None:
-    """Remove all files of this session, which a browser never asks the server to do."""
+    """Remove all files of this session. A browser never asks the server to remove them all."""
     if (files_and_session := files_of_this_session()) is not None:
         files_and_session[0].remove_session_files(files_and_session[1])
 

@@ -13,7 +13,7 @@ from dpforest.explain import AddedScores
 from dpforest.plotting import rounds as pictures
 from dpforest.plotting.style import flip_percent
 from ui import state
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import Badge, chart, titled
 from ui.shared.wording import plain
 
@@ -24,7 +24,7 @@ _EFFECT: Final = (
 )
 
 
-def attributes(added: AddedScores, badge_kind: Badge) -> None:
+def show_effects(added: AddedScores, badge_kind: Badge) -> None:
     """Draw the effects of the attributes on the scores. They are computed from the released forest alone."""
     domain = added.domain
     names = [feature.name for feature in domain.features]
@@ -50,12 +50,12 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
     )
     titled("The effect of one attribute", badge_kind, help=_EFFECT)
     order = [names[i] for i in np.argsort(-sizes, kind="stable")]
-    known(state.EFFECT_OF, order)
+    drop_unknown(state.EFFECT_OF, order)
     with st.container(horizontal=True):
         name = st.selectbox("Attribute", order, key=state.EFFECT_OF, width=420)
         label = domain.classes[-1]
         if domain.n_classes > 2:
-            known(state.EFFECT_ON, domain.classes)
+            drop_unknown(state.EFFECT_ON, domain.classes)
             label = st.selectbox("Score of", domain.classes, key=state.EFFECT_ON, width=240)
     index, class_index = names.index(name), domain.classes.index(label)
     codes = pictures.codes_shown(domain.features[index])
@@ -74,9 +74,9 @@ def attributes(added: AddedScores, badge_kind: Badge) -> None:
     st.caption(f"Above 0 the forest leans to “{plain(label, 30)}”.{band_note}")
 
 
-def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
+def reversal_sentence(added: AddedScores, scores: np.ndarray) -> str:
     """Return a sentence about the chance that noise alone reverses a prediction; empty if the chance is unknown."""
-    chance = chance_of_a_turn(added, scores)
+    chance = reversal_chance(added, scores)
     if math.isnan(chance):
         return ""
     share = flip_percent(chance)
@@ -85,7 +85,7 @@ def noise_alone(added: AddedScores, scores: np.ndarray) -> str:
     )
 
 
-def chance_of_a_turn(added: AddedScores, scores: np.ndarray) -> float:
+def reversal_chance(added: AddedScores, scores: np.ndarray) -> float:
     """Return the probability that noise reverses the lead of the best class over the second; NaN if it is unknown.
 
     The probability is Φ(−lead / deviation): Φ is the distribution function of the normal distribution, and the

@@ -14,7 +14,7 @@ from dpforest import plotting
 from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy.boost_spec import DECAY
 from ui import state
-from ui.shared.controls import LINKED, follow, known, select, within
+from ui.shared.controls import LINKED, drop_out_of_bounds, drop_unknown, follow, select
 from ui.shared.page import chart
 from ui.shared.tables import Table
 
@@ -54,14 +54,14 @@ def strategy(mode: str) -> str:
 def alpha(how: str, depth: int) -> Any:
     """Draw the controls of the strategy `how`, and α by level. Return the value of the parameter `alpha`."""
     if how == "fixed":
-        within(state.ALPHA, 0.0, 1.0)
+        drop_out_of_bounds(state.ALPHA, 0.0, 1.0)
         value = st.slider("α", 0.0, 1.0, 0.0, 0.1, key=state.ALPHA, bind=LINKED)
         _draw([value] * depth, exact=True)
         return round(float(value), 1)
     if how == "hand":
         columns = st.columns(2)
         for k in range(depth):
-            within(state.ALPHA_AT(k), 0.0, 1.0)
+            drop_out_of_bounds(state.ALPHA_AT(k), 0.0, 1.0)
         levels = [
             columns[k % 2].slider(f"Level {k}", 0.0, 1.0, round(DECAY**k, 1), 0.1, key=state.ALPHA_AT(k), bind=LINKED)
             for k in range(depth)
@@ -139,7 +139,7 @@ def default_bound(table: Table | None) -> int:
 def row_bound(table: Table | None) -> int:
     """Draw the control of the public bound on the number of rows, and return the bound."""
     default = default_bound(table)
-    known(state.BOUND, BOUNDS)
+    drop_unknown(state.BOUND, BOUNDS)
     follow(state.BOUND, default)
     bound = st.select_slider(
         "Public upper bound on the number of rows",

@@ -23,17 +23,17 @@ def among(value: Any, options: Any) -> bool:
     return any(type(value) is type(option) and value == option for option in options)
 
 
-def known(key: str, options: Any) -> bool:
+def drop_unknown(key: str, options: Any) -> bool:
     """Drop a value that is not among the current options of a control. Return whether it was dropped."""
     return drop(key, lambda value: among(value, options))
 
 
-def all_known(key: str, options: Any) -> bool:
+def drop_list_with_unknown(key: str, options: Any) -> bool:
     """Drop a list if one of its values is not a current option of a control. Return whether the list was dropped."""
     return drop(key, lambda values: isinstance(values, list | tuple) and all(among(each, options) for each in values))
 
 
-def within(key: str, low: float, high: float) -> bool:
+def drop_out_of_bounds(key: str, low: float, high: float) -> bool:
     """Drop a value that is out of bounds or has another type than `low`. Return whether it was dropped."""
     return drop(key, lambda value: type(value) is type(low) and low <= value <= high)
 
@@ -43,7 +43,7 @@ def select(title: str, options: list[str], key: str, help: str, default: str = "
 
     A value that is not among the options becomes `default`, or the first option if there is no default.
     """
-    known(key, options)
+    drop_unknown(key, options)
     default = default or options[0]
     value = st.selectbox(title, options, options.index(default), key=key, bind=LINKED, help=help)
     return value if value in options else default

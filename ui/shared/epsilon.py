@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui import state
-from ui.shared.controls import LINKED, known, say_nearest
+from ui.shared.controls import LINKED, drop_unknown, say_nearest
 from ui.shared.forests import EPSILONS
 from ui.shared.wording import plain
 
@@ -37,7 +37,7 @@ DEPLOYMENTS: Final = (
     ),
     Deployment(9.98, "Israel, births of 2014", "a mother and her child", "https://arxiv.org/abs/2405.00267"),
 )
-# For each of these releases, its ε and the text of its mark on a chart.
+# The ε of each of these releases, and the text of its mark on a chart.
 OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for known in DEPLOYMENTS)
 
 
@@ -78,7 +78,7 @@ def choose_epsilon(
     typed = _typed(asked)
     if typed is not None:
         _onto_scale(key, typed)
-        if _shown(typed) != asked:  # for example, 0.40 in the link and 0.4 on the scale
+        if _as_text(typed) != asked:  # for example, 0.40 in the link and 0.4 on the scale
             st.session_state[key] = typed
     elif asked is not None and (nearest := _nearest(asked)) is not None:
         _onto_scale(key, nearest)
@@ -87,21 +87,21 @@ def choose_epsilon(
     elif asked is not None:
         state.ASKED(key).value = asked
     scale = sorted({*scale_of(key), start})
-    known(key, scale)
+    drop_unknown(key, scale)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"{key}_controls"):
         with st.container(width="stretch"):
             epsilon = st.select_slider(
                 label,
                 scale,
                 start,
-                format_func=_shown,
+                format_func=_as_text,
                 key=key,
                 bind=LINKED,
                 on_change=lambda: state.ASKED(key).pop(),
                 help=help,
             )
         epsilon = min(scale, key=lambda e: abs(e - float(epsilon)))
-        state.TYPED(key).value = _shown(epsilon)
+        state.TYPED(key).value = _as_text(epsilon)
         with st.container(width=96):
             # A text field, because in a number field some browsers turn a typed "0,4" into 04, which is 4.
             st.text_input(
@@ -114,15 +114,15 @@ def choose_epsilon(
             )
         if others:
             with st.popover("ε in use", width="content"):
-                _others()
+                _known_releases()
     below = messages or st.container()
-    if other := state.ASKED(key).value:
+    if refused_text := state.ASKED(key).value:
         below.caption(
-            f"The link asks for ε = {plain(other, 20)}, which is no number from {LEAST:g} to {MOST:g}. The page "
+            f"The link asks for ε = {plain(refused_text, 20)}, which is no number from {LEAST:g} to {MOST:g}. The page "
             f"shows ε = {epsilon:g}."
         )
-    if other := state.REFUSED(key).pop():  # shown once, because the message does not matter on another page
-        below.caption(f"“{plain(other, 20)}” is no number from {LEAST:g} to {MOST:g}, so ε stays {epsilon:g}.")
+    if refused_text := state.REFUSED(key).pop():  # shown once, because the message does not matter on another page
+        below.caption(f"“{plain(refused_text, 20)}” is no number from {LEAST:g} to {MOST:g}, so ε stays {epsilon:g}.")
     return epsilon
 
 
@@ -159,7 +159,7 @@ def _typed(text: object) -> float | None:
         value = float(str(text).replace(",", "."))
     except ValueError:
         return None
-    return float(_shown(value)) if LEAST <= value <= MOST else None
+    return float(_as_text(value)) if LEAST <= value <= MOST else None
 
 
 def _nearest(text: str) -> float | None:
@@ -175,7 +175,7 @@ def _nearest(text: str) -> float | None:
     return min(max(value, LEAST), MOST) if value >= 0 else None
 
 
-def _shown(epsilon: float) -> str:
+def _as_text(epsilon: float) -> str:
     return f"{epsilon:g}"
 
 
@@ -185,8 +185,8 @@ def _onto_scale(key: str, epsilon: float) -> None:
     The previous number is kept, because the slider may still be at this number when the new number is added.
     """
     if epsilon not in SCALE:
-        before = [typed for typed in _typed_before(key) if typed != epsilon]
-        state.ADDED(key).value = (*before[-1:], epsilon)
+        earlier = [typed for typed in _typed_before(key) if typed != epsilon]
+        state.ADDED(key).value = (*earlier[-1:], epsilon)
 
 
 def _typed_before(key: str) -> tuple[float, ...]:
@@ -199,7 +199,7 @@ def _can_be_epsilon(value: object) -> bool:
 
 
 def _take_typed(key: str) -> None:
-    """Put the typed number on the scale, and move the slider to this number."""
+    """Move the slider to the typed number, or keep a text that is no possible ε for a message."""
     text = state.TYPED(key).value.strip()
     if (value := _typed(text)) is not None:
         put_epsilon(value, key)
@@ -207,7 +207,7 @@ def _take_typed(key: str) -> None:
         state.REFUSED(key).value = text
 
 
-def _others() -> None:
+def _known_releases() -> None:
     """List known releases with the unit that their ε covers.
 
     A unit is what an ε protects. It may be a day of a person's data, or all data of a person.

@@ -15,13 +15,13 @@ import streamlit as st
 from dpforest.plotting.paper import PaperError, missing, rendered
 from dpforest.plotting.style import visible
 from ui import state
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.downloads import as_csv, as_latex
 from ui.shared.wording import plain
 
 IN_SIGHT: Final = 9  # number of rows of a table that are visible without scrolling
 PRINTED: Final = 50  # largest number of rows of a printed table
-_WORDS: Final = 6  # a chart without a title is named by this many words of its description
+_WORDS: Final = 6  # a chart without a title gets this many words of its description as its name
 _GREEK: Final = str.maketrans({"ε": "epsilon", "α": "alpha", "δ": "delta", "×": "by"})
 
 
@@ -66,9 +66,9 @@ def table(frame: pd.DataFrame, title: str, place: Any = st, *, public: bool = Fa
     """
     _kept()[title] = Figure(frame, public)
     if len(frame) <= IN_SIGHT or settings.get("height") == "content":
-        return place.dataframe(as_shown(frame), **settings)
+        return place.dataframe(displayable(frame), **settings)
     with place.container():
-        drawn = st.dataframe(as_shown(frame), **settings)
+        drawn = st.dataframe(displayable(frame), **settings)
         state.N_PRINTED.value += 1  # a sweep draws its table several times in a run, and no key may come back
         with st.container(key=f"printed_{state.N_PRINTED.value}"):
             st.table(printed_rows(frame))
@@ -89,15 +89,17 @@ def printed_rows(frame: pd.DataFrame) -> pd.DataFrame:
             return "–" if pd.isna(value) else f"{value:.4g}"
         return "–" if value is None or value is pd.NA else plain(value)
 
-    some = frame.head(PRINTED)
-    columns = {plain(name): [text(value) for value in some.iloc[:, i].tolist()] for i, name in enumerate(some)}
-    return pd.DataFrame(columns, index=pd.Index([""] * len(some)))
+    first_rows = frame.head(PRINTED)
+    columns = {
+        plain(name): [text(value) for value in first_rows.iloc[:, i].tolist()] for i, name in enumerate(first_rows)
+    }
+    return pd.DataFrame(columns, index=pd.Index([""] * len(first_rows)))
 
 
-def as_shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table, with a mixed column as text if it has an integer that is too large for Arrow.
+def displayable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table for Streamlit. A mixed column becomes text if it has an integer that is too large for Arrow.
 
-    >>> as_shown(pd.DataFrame({"a": [2**70, "x"], "b": [1, 2]})).to_dict("list")
+    >>> displayable(pd.DataFrame({"a": [2**70, "x"], "b": [1, 2]})).to_dict("list")
     {'a': ['1180591620717411303424', 'x'], 'b': [1, 2]}
     """
     columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
@@ -119,13 +121,13 @@ def _kept() -> dict[str, Figure]:
 
 
 def offer() -> None:
-    """Draw a button that offers all figures drawn so far, so call this last. Opening the button reruns the page."""
+    """Draw a button that offers all figures drawn so far. Call this function last. A press reruns the page."""
     with st.popover("Figures", key=state.FIGURES_OPEN, on_change="rerun"):
         kept = _kept()
         if not kept:
             st.caption("No chart and no table is drawn yet.")
             return
-        known(state.FIGURE, kept)
+        drop_unknown(state.FIGURE, kept)
         title = st.selectbox("For a paper", list(kept), key=state.FIGURE, format_func=visible)
         figure = kept[title]
         if isinstance(figure.drawn, pd.DataFrame):
@@ -161,10 +163,10 @@ def _of_table(kept: dict[str, Figure], title: str) -> None:
     st.caption("LaTeX: a tabular for the package booktabs.")
 
 
-def _button(label: str, kept: dict[str, Figure], title: str, ending: str, mime: str, made: Callable) -> None:
+def _button(label: str, kept: dict[str, Figure], title: str, ending: str, mime: str, content: Callable) -> None:
     st.download_button(
         label,
-        made,
+        content,
         file_name(title, ending, public=kept[title].public),
         mime,
         on_click="ignore",

@@ -18,7 +18,7 @@ MOST_NAMED = 2  # largest number of attributes that a sentence names
 
 
 def points(difference: float) -> str:
-    """Return a difference of two shares in percentage points.
+    """Return a difference of two shares in percentage points, as text.
 
     >>> points(0.0123), points(0.01)
     ('1.2 points', '1.0 points')
@@ -27,12 +27,12 @@ def points(difference: float) -> str:
 
 
 def learns_nothing(
-    at: Headroom, guess: str, measure: str, rows: int, *, certified: bool = True, noun: str = "row"
+    headroom: Headroom, guess: str, measure: str, rows: int, *, certified: bool = True, noun: str = "row"
 ) -> str:
     """Return the message for a forest that predicts no better than guessing even without noise.
 
-    Privacy is not the cause in this case. The message is only about the shown measure, because the forest may still
-    rank rows well.
+    Privacy is not the cause in this case. The message is only about the measure on the page, because the forest may
+    still rank rows well.
 
     Parameters
     ----------
@@ -47,23 +47,26 @@ def learns_nothing(
     noun : str
         The unit of privacy, "row" or "person".
     """
-    if at.is_undecided:
+    if headroom.is_undecided:
         return (
             f"**Whether this forest learns anything here is unknown.** Without noise it is right in "
-            f"{percent(at.nonprivate)}, {guess} in {percent(at.floor)}, and up to {points(at.noise)} of that may be "
-            f"luck: only {rows:,} {noun}s are held out. What privacy costs is unknown, too; more {noun}s would show it."
+            f"{percent(headroom.nonprivate)}, {guess} in {percent(headroom.floor)}, and up to "
+            f"{points(headroom.noise)} of that may be luck: only {rows:,} {noun}s are held out. What privacy costs "
+            f"is unknown, too; more {noun}s would show it."
         )
     end = "A release would spend ε on predictions no better than guessing, which costs none."
     better = "makes it more often right" if measure == "accuracy" else f"raises its {measure}"
     return (
         f"**This forest learns nothing here that {better}.** At no ε is it better than {guess} "
-        f"({percent(at.floor)}), nor is it without noise "
-        f"({percent(at.nonprivate)}; up to {points(at.noise)} may be luck on {rows:,} held-out {noun}s). "
+        f"({percent(headroom.floor)}), nor is it without noise "
+        f"({percent(headroom.nonprivate)}; up to {points(headroom.noise)} may be luck on {rows:,} held-out {noun}s). "
         f"{end if certified else ''}"
     )
 
 
-def what_helps(at: Headroom, best_name: str | None, *, greedy: bool, wide: Sequence[tuple[str, float]] = ()) -> str:
+def what_helps(
+    headroom: Headroom, best_name: str | None, *, greedy: bool, wide: Sequence[tuple[str, float]] = ()
+) -> str:
     """Return sentences that state whether the best model learns anything from this table, and what the user may try.
 
     Parameters
@@ -75,7 +78,7 @@ def what_helps(at: Headroom, best_name: str | None, *, greedy: bool, wide: Seque
     wide : sequence of (name, share)
         Attributes whose values are far from their public bounds, as `headroom.overwide_features` returns them.
     """
-    if at.best is None or best_name is None:
+    if headroom.best is None or best_name is None:
         return "Whether there is anything to learn here is not known until the models are fitted."
     wide_names = ", ".join(f"“{plain(name, 30)}” in {_part(share)}" for name, share in wide[:MOST_NAMED])
     if len(wide) > MOST_NAMED:
@@ -83,15 +86,15 @@ def what_helps(at: Headroom, best_name: str | None, *, greedy: bool, wide: Seque
     narrower = "narrower public bounds (Data tab), where narrower ones are known without looking"
     if wide_names:
         narrower += f"; nine in ten rows have {wide_names} of the public range"
-    if at.learnable:
-        rows_phrase = "On the same few rows" if at.is_undecided else "There is something to learn:"
+    if headroom.learnable:
+        rows_phrase = "On the same few rows" if headroom.is_undecided else "There is something to learn:"
         other_forests = "random trees, which spend most of ε on their leaves" if greedy else GREEDY
         return (
-            f"{rows_phrase} {best_name}, without privacy, gets {percent(at.best)}. What may help: "
+            f"{rows_phrase} {best_name}, without privacy, gets {percent(headroom.best)}. What may help: "
             f"another depth; {other_forests}; {narrower}. (To see whether it at "
             "least ranks the rows, look at AUC on Compare.)"
         )
-    best_result = f"{best_name}, without any privacy, gets no further ({percent(at.best)})"
+    best_result = f"{best_name}, without any privacy, gets no further ({percent(headroom.best)})"
     if wide_names:
         return f"{best_result}, but it reads numbers within the same public bounds. What may help: {narrower}."
     return f"{best_result}: these attributes seem to say little about the label."
@@ -102,7 +105,7 @@ def _part(share: float) -> str:
 
 
 def what_privacy_costs(
-    epsilons: np.ndarray, means: np.ndarray, at: Headroom, best_name: str | None, what: str = "privacy"
+    epsilons: np.ndarray, means: np.ndarray, headroom: Headroom, best_name: str | None, what: str = "privacy"
 ) -> str:
     """Return a sentence about the cost of privacy along the curve of a forest that learns something.
 
@@ -117,33 +120,34 @@ def what_privacy_costs(
         Cause of the cost: "privacy", or the noise of a forest that is not private.
     """
     last = f"ε = {epsilons[-1]:g}"
-    if means.max() > at.nonprivate + POINT and np.isclose(means[-1], means.max(), atol=POINT):
+    if means.max() > headroom.nonprivate + POINT and np.isclose(means[-1], means.max(), atol=POINT):
         text = (
-            f"From ε = {epsilons[np.flatnonzero(means > at.nonprivate)[0]]:g} on this forest does better with noise "
-            "than without. Without noise its trees are the deepest that the rule knows; fewer or shallower ones may do "
-            "better."
+            f"From ε = {epsilons[np.flatnonzero(means > headroom.nonprivate)[0]]:g} on this forest does better with "
+            "noise than without. Without noise its trees are the deepest that the rule knows; fewer or shallower "
+            "ones may do better."
         )
-    elif at.nonprivate <= at.floor + at.noise:
+    elif headroom.nonprivate <= headroom.floor + headroom.noise:
         text = f"With noise or without it is hardly better than guessing, so what {what} costs is unknown."
-    elif (cheap_epsilon := cheap_from(epsilons, means, at)) is not None:
+    elif (cheap_epsilon := cheap_from(epsilons, means, headroom)) is not None:
         text = f"From ε = {cheap_epsilon:g} on, {what} " + (
             f"costs this forest less than one point compared with the same forest without noise "
-            f"({percent(at.nonprivate)})."
-            if at.bearable >= POINT
+            f"({percent(headroom.nonprivate)})."
+            if headroom.bearable >= POINT
             else "takes less than a quarter of what the same forest learns without noise "
-            f"({points(at.nonprivate - at.floor)} above guessing)."
+            f"({points(headroom.nonprivate - headroom.floor)} above guessing)."
         )
-    elif means.max() > max(means[-1], at.floor + at.noise) + POINT:
-        gap = at.nonprivate - means.max()
+    elif means.max() > max(means[-1], headroom.floor + headroom.noise) + POINT:
+        gap = headroom.nonprivate - means.max()
         compared = f"{points(gap)} below" if gap > 0 else "as well as"
         text = f"This forest does best at ε = {epsilons[means.argmax()]:g}: {compared} the same forest without noise. "
-        text += f"At {last} it is {points(at.nonprivate - means[-1])} below."
-    elif at.floor + POINT < means[-1] <= at.floor + at.noise:
-        text = f"Even at {last} it is not clearly better than guessing: {points(at.noise)} may be luck on so few rows."
-    elif means[-1] <= at.floor + at.noise:
+        text += f"At {last} it is {points(headroom.nonprivate - means[-1])} below."
+    elif headroom.floor + POINT < means[-1] <= headroom.floor + headroom.noise:
+        luck = points(headroom.noise)
+        text = f"Even at {last} it is not clearly better than guessing: {luck} may be luck on so few rows."
+    elif means[-1] <= headroom.floor + headroom.noise:
         text = f"Even at {last} {what} takes away all that the same forest learns without noise: guessing does as well."
     else:
-        text = f"Even at {last} it stays {points(at.nonprivate - means[-1])} below the same forest without noise."
-    if at.best is not None and best_name is not None and at.best > at.nonprivate:
-        text += f" The best model without privacy ({best_name}) reaches {percent(at.best)}."
+        text = f"Even at {last} it stays {points(headroom.nonprivate - means[-1])} below the same forest without noise."
+    if headroom.best is not None and best_name is not None and headroom.best > headroom.nonprivate:
+        text += f" The best model without privacy ({best_name}) reaches {percent(headroom.best)}."
     return text

@@ -69,11 +69,13 @@ def line(
             start = ""
             _ask_size(table, about)
         is_shown = switch is not None and (forest.kind, forest.delta) == (settings.kind, settings.delta)
-        named = "this forest" if is_shown else FORESTS[forest.kind].title.split(" (")[0].lower()
+        forest_name = "this forest" if is_shown else FORESTS[forest.kind].title.split(" (")[0].lower()
         at = at_delta(forest.delta) if forest.delta != settings.delta else ""
         may_publish = _PUBLIC if _is_public(table) else _NOT_YET.format(noun=unit_noun(table.unit))
         st.markdown(
-            f"{start} **{named}**{at}".strip(), width="content", help=f"{plain(reason, 400)} {may_publish} {_COMPARE}"
+            f"{start} **{forest_name}**{at}".strip(),
+            width="content",
+            help=f"{plain(reason, 400)} {may_publish} {_COMPARE}",
         )
         if switch is not None and not is_shown:
             st.button(button, key="to_recommended", on_click=switch, args=(forest,))

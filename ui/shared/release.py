@@ -22,19 +22,19 @@ from ui.shared.page import badge, sorry
 from ui.shared.population_question import ChosenPopulation
 from ui.shared.session_ledger import (
     Release,
-    alike,
     at_hand,
     delta_of,
     groups,
     in_words,
+    likeness,
+    may_be_same_rows,
     not_added,
     numbered,
     releases,
     rows_key,
     shape_of,
-    so_alike,
     spent,
-    whom,
+    table_names,
 )
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
@@ -51,7 +51,7 @@ USELESS = (
 
 
 def certificate_text(certificate: Certificate, caution: object = None) -> str:
-    """Return the text of the certificate, with a caution after the line that says CERTIFIED."""
+    """Return the text of the certificate. A caution, if any, comes after the first line."""
     first, *rest = str(certificate).split("\n")
     cautions = [f"CAUTION: {' '.join(str(caution).split())}"] if caution else []
     return visible("\n".join([first, *cautions, *rest]))
@@ -121,7 +121,7 @@ def _simulated_size(key: tuple, _choice: Choice) -> int:
 
 
 def expected_size(choice: Choice) -> int:
-    """Return about how many bytes a release has, from a simulated release with the same rows and settings."""
+    """Return the approximate number of bytes of a release: that of a simulated release with the same settings."""
     table = choice.table
     return _simulated_size((table.schema_key, tables.fingerprint(table.domain), choice.settings), choice)
 
@@ -163,6 +163,7 @@ def button(
 
 
 def _why_not(certificate: Certificate) -> str:
+    """Return why a release would not be certified, as a message for the curator."""
     reasons = certificate.reasons
     n = len(reasons) - 1
     more = f" There {'is' if n == 1 else 'are'} {plural(n, 'more reason')} like this." if n else ""
@@ -204,11 +205,11 @@ def _spent_so_far(made: Release) -> str:
         words = in_words(after.neighbors, after.unit_column)
         return f"All releases about **{plain(made.population)}** have now spent **ε = {epsilon}** ({words})."
     group = groups()[made.people]
-    same = [r for r in group if r.unit == made.unit]
-    total, relation = spent(same)
-    epsilon = f"{sum_text(total)}{at_delta(delta_of(same))}"
+    same_unit = [r for r in group if r.unit == made.unit]
+    total, relation = spent(same_unit)
+    epsilon = f"{sum_text(total)}{at_delta(delta_of(same_unit))}"
     return (
-        f"This session has spent **ε = {epsilon}** ({in_words(relation, made.unit)}) on {_people_of(same)}. "
+        f"This session has spent **ε = {epsilon}** ({in_words(relation, made.unit)}) on {_people_of(same_unit)}. "
         f"{not_added(group)}"
     )
 
@@ -258,22 +259,22 @@ def _ask(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         optional = st.expander("Optional: an approver and a limit", expanded=record_question.has_approver(table))
         with required:
             chosen = population_question.ask(book, table, cost, delta, same_rows, optional)
-            people = _people_in(chosen)
+            people = _group_of(chosen)
             words = record_question.ask(table, delta, optional)
     else:
-        people = _people(choice)
+        people = _ask_people(choice)
     is_booked = book is None or chosen is not None
-    sure = _each_row_a_person(table) & _really_others(choice, people) & is_booked
+    is_confirmed = _confirm_persons(table) & _confirm_other_people(choice, people) & is_booked
     if book is None and (group := groups().get(people)):
         st.markdown(after_this(group, cost, delta))
-    if st.button(f"Release for ε = {epsilon}", type="primary", key="release_now", disabled=not sure):
+    if st.button(f"Release for ε = {epsilon}", type="primary", key="release_now", disabled=not is_confirmed):
         if book is not None and words is None:  # not disabled, because a click would be lost while a text is typed
             sorry("Nothing was released. First answer the questions above.")
             return
         _release(choice, people, chosen, words)
 
 
-def _people_in(chosen: ChosenPopulation | None) -> int:
+def _group_of(chosen: ChosenPopulation | None) -> int:
     """Return the group of people for a population: the group of its earlier releases in this session, or a new one."""
     name = chosen.population.name if chosen else ""
     return next((r.people for r in releases() if r.population == name != ""), max(groups(), default=0) + 1)
@@ -284,10 +285,10 @@ def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
 
     The total is for the unit of privacy of this cost. Earlier releases with other units are not added.
     """
-    same = [r for r in group if r.unit == cost.unit]
-    total, relation = spent(same, cost, delta=delta)
-    at = max(delta, delta_of(same))
-    mixed = len({cost.neighbors, *(r.neighbors for r in same)}) > 1
+    same_unit = [r for r in group if r.unit == cost.unit]
+    total, relation = spent(same_unit, cost, delta=delta)
+    at = max(delta, delta_of(same_unit))
+    mixed = len({cost.neighbors, *(r.neighbors for r in same_unit)}) > 1
     in_mu = " (a Gaussian release in μ)" if at else ""
     added, exchanged = (in_words(r, cost.unit) for r in (ADD_REMOVE, REPLACE_ONE))
     twice = f"A release for “{added}” counts twice{in_mu} for “{exchanged}”. " if mixed else ""
@@ -297,7 +298,7 @@ def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
     ).rstrip()
 
 
-def _each_row_a_person(table: Table) -> bool:
+def _confirm_persons(table: Table) -> bool:
     """Ask for confirmation that each row is a person, unless the Data tab has an answer. Return whether it is known."""
     if table.key in state.PERSONS_WITHOUT_COLUMN.value:
         st.warning(NO_COLUMN, icon=":material/warning:")
@@ -313,19 +314,19 @@ def _each_row_a_person(table: Table) -> bool:
 
 def _which_rows(table: Table) -> str:
     """Return a sentence about the unit of privacy, and one about left-out rows; empty if neither applies."""
-    words, out = "", len(table.frame) - tables.n_labeled(table)
+    words, n_left_out = "", len(table.frame) - tables.n_labeled(table)
     if table.domain.unit is not None:
         words = f" All rows with the same **{plain(table.domain.unit, 40)}** are one person."
-    if out:
-        words += f" {plural(out, 'row')} without a listed label {'is' if out == 1 else 'are'} left out."
+    if n_left_out:
+        words += f" {plural(n_left_out, 'row')} without a listed label {'is' if n_left_out == 1 else 'are'} left out."
     return words
 
 
 def _people_of(group: list[Release]) -> str:
-    return f"the people in {whom(group)}"
+    return f"the people in {table_names(group)}"
 
 
-def _people(choice: Choice) -> int:
+def _ask_people(choice: Choice) -> int:
     """Ask which group of people the rows describe, and return the group.
 
     A file that was only saved again has the same group.
@@ -335,10 +336,10 @@ def _people(choice: Choice) -> int:
     if not grouped:
         return new
     add_up = {g: all(r.unit == choice.table.domain.unit for r in group) for g, group in grouped.items()}
-    if same := [r for r in releases() if r.table_key == rows_key(choice.table)]:
-        people = same[0].people
+    if same_rows := [r for r in releases() if r.table_key == rows_key(choice.table)]:
+        people = same_rows[0].people
         st.markdown(
-            f"An earlier forest came from these rows ({numbered(same)}), so they hold the same people"
+            f"An earlier forest came from these rows ({numbered(same_rows)}), so they hold the same people"
             f"{': **costs add up**' if add_up[people] else ''}."
         )
         return people
@@ -352,22 +353,22 @@ def _people(choice: Choice) -> int:
         format_func=lambda g: (
             "No, nobody is in both"
             if g == new
-            else f"Yes, as in {numbered(grouped[g])} ({whom(grouped[g])}){': costs add up' if add_up[g] else ''}"
+            else f"Yes, as in {numbered(grouped[g])} ({table_names(grouped[g])}){': costs add up' if add_up[g] else ''}"
         ),
     )
 
 
-def _really_others(choice: Choice, people: int) -> bool:
+def _confirm_other_people(choice: Choice, people: int) -> bool:
     """Ask for confirmation if the user states that the people differ although the rows look like earlier ones.
 
     Return True if nothing is left to confirm.
     """
     shape, key = shape_of(choice.table), rows_key(choice.table)
-    like = [r for r in releases() if r.people != people and r.table_key != key and alike(r.shape, shape)]
-    if not like:
+    similar = [r for r in releases() if r.people != people and r.table_key != key and may_be_same_rows(r.shape, shape)]
+    if not similar:
         return True
     return st.checkbox(
-        f"{so_alike(like, shape)}. I state that nobody is in both tables.",
+        f"{likeness(similar, shape)}. I state that nobody is in both tables.",
         key=state.REALLY_OTHERS(key, people),
     )
 

@@ -26,7 +26,7 @@ from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural, text
 from ui import state
 from ui.shared import app_book
-from ui.shared.controls import among, known
+from ui.shared.controls import among, drop_unknown
 from ui.shared.forests import NEIGHBORS
 from ui.shared.loss_words import at_delta, belief_words, guess_words
 from ui.shared.tables import Table
@@ -221,17 +221,18 @@ def shape_of(table: Table) -> tuple[int, frozenset[str]]:
     return len(table.frame), frozenset(str(name).strip() for name in table.frame)
 
 
-def alike(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) -> bool:
+def may_be_same_rows(one: tuple[int, frozenset[str]], other: tuple[int, frozenset[str]]) -> bool:
     """Return whether two tables may hold the same rows: row counts are equal, and one has all columns of the other.
 
-    >>> alike((300, frozenset("ab")), (300, frozenset("abc"))), alike((300, frozenset("ab")), (301, frozenset("ab")))
+    >>> ab, abc = frozenset("ab"), frozenset("abc")
+    >>> may_be_same_rows((300, ab), (300, abc)), may_be_same_rows((300, ab), (301, ab))
     (True, False)
     """
     return one[0] == other[0] and bool(one[1] & other[1]) and (one[1] <= other[1] or other[1] <= one[1])
 
 
-def so_alike(group: list[Release], shape: tuple[int, frozenset[str]]) -> str:
-    """Return a phrase that states in what a table of this shape equals the tables of earlier releases."""
+def likeness(group: list[Release], shape: tuple[int, frozenset[str]]) -> str:
+    """Return a phrase that states what a table of this shape has in common with the tables of earlier releases."""
     columns = "Same columns" if all(r.shape[1] == shape[1] for r in group) else "Mostly the same columns"
     return f"{columns}, same number of rows as {numbered(group)}"
 
@@ -317,15 +318,15 @@ def _sum_sentence(group: list[Release]) -> str:
     mixed = once > 0 and twice > 0
     parts = f" = 2 × {sum_text(twice)} + {sum_text(once)}" if mixed and not delta else at_delta(delta)
     twice_in = " (a Gaussian release in μ)" if delta else ""
-    why = f" A release for “{in_words(ADD_REMOVE, unit)}” counts twice{twice_in}." if mixed else ""
-    by = "" if unit is None else f", by {plain(unit, 40)}"
+    twice_sentence = f" A release for “{in_words(ADD_REMOVE, unit)}” counts twice{twice_in}." if mixed else ""
+    person_words = "" if unit is None else f", by {plain(unit, 40)}"
     return (
-        f"**Spent in this session** on {whom(group)}: **ε = {sum_text(total)}{parts}** "
-        f"({in_words(relation, unit)}{by}) in {plural(len(group), 'release')}.{why}"
+        f"**Spent in this session** on {table_names(group)}: **ε = {sum_text(total)}{parts}** "
+        f"({in_words(relation, unit)}{person_words}) in {plural(len(group), 'release')}.{twice_sentence}"
     )
 
 
-def whom(group: list[Release]) -> str:
+def table_names(group: list[Release]) -> str:
     """Return the names of a group's tables, as markdown."""
     return plain(_titles(group), 90)
 
@@ -343,7 +344,7 @@ def numbered(group: list[Release]) -> str:
 def by_table(group: list[Release]) -> str:
     """Return the tables of a group, each with the numbers of its releases, as markdown."""
     return " and ".join(
-        f"**{whom(of_table)}** ({numbered(of_table)})" for of_table in _grouped(group, "table_key").values()
+        f"**{table_names(of_table)}** ({numbered(of_table)})" for of_table in _grouped(group, "table_key").values()
     )
 
 
@@ -361,21 +362,21 @@ def _sum_explained(group: list[Release]) -> str:
     (total, relation), delta = spent(group), delta_of(group)
     noun, added, exchanged = unit_noun(group[0].unit), *(in_words(r, group[0].unit) for r in (ADD_REMOVE, REPLACE_ONE))
     epsilon = f"{sum_text(total)}{at_delta(delta)}"
-    adds = (
+    sum_words = (
         f"**Costs add up.** Whoever has all these forests may learn as much as from one forest at ε = {epsilon}. "
         if len(group) > 1
         else ""
     )
     if relation == ADD_REMOVE:
         twice, _ = added_up([r.cost for r in group], delta, REPLACE_ONE)
-        other = (
+        scope_sentence = (
             f"This holds for “{added}” (add-remove). For “{exchanged}” (replace-one), the cost counts twice"
             f"{' in μ' if delta else ''}, because one {noun} leaves and one comes: ε = {sum_text(twice)}"
             f"{at_delta(delta)}."
         )
     else:
         mixed = any(r.neighbors == ADD_REMOVE for r in group)
-        other = (
+        scope_sentence = (
             f"If a {noun} is exchanged, one {noun} leaves and one comes, so a release for “{added}” (add-remove) "
             f"counts twice here. A release for “{exchanged}” (replace-one) has no ε for “{added}”, so mixed releases "
             f"are added up for “{exchanged}”."
@@ -383,11 +384,11 @@ def _sum_explained(group: list[Release]) -> str:
             else f"This holds for “{exchanged}” (replace-one), and says nothing about “{added}”."
         )
     guess, belief = guess_words(promise_of(group)), belief_words(promise_of(group))
-    return f"{adds}At ε = {epsilon}, {guess}. {f'{belief}. ' if belief else ''}{other}"
+    return f"{sum_words}At ε = {epsilon}, {guess}. {f'{belief}. ' if belief else ''}{scope_sentence}"
 
 
 def table(group: list[Release]) -> pd.DataFrame:
-    """Return a table with a row for each release of a group and what the release adds. It fits on a phone.
+    """Return a table with a row for each release of a group, its cost, and the total. The table fits on a phone.
 
     If units of privacy differ, the sum is for one row (`added_up`).
     """
@@ -466,7 +467,7 @@ def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]
         if among(key.value, earlier):
             merge(key.value, people)
 
-    known(key, [None, *earlier])
+    drop_unknown(key, [None, *earlier])
     st.selectbox(
         f"{numbered(group).capitalize()}: are these the same people as in an earlier release?",
         [None, *earlier],
@@ -485,20 +486,20 @@ def _take_out(group: list[Release]) -> None:
     if len(set(titles.values())) < len(titles):  # two uploads may have the same file name
         titles = {k: f"{titles[k]} ({numbered(of_table)})" for k, of_table in tables.items()}
     key = state.TAKE_OUT(group[0].people)
-    known(key, [None, *titles])
-    out = st.selectbox(
+    drop_unknown(key, [None, *titles])
+    table_key = st.selectbox(
         "Is a table in this sum by mistake?",
         [None, *titles],
         format_func=lambda k: "no, the sum is right" if k is None else f"yes, {titles[k]}",
         key=key,
     )
-    if out is None:
+    if table_key is None:
         return
-    shape = tables[out][0].shape
-    if like := [r for r in group if r.table_key != out and alike(r.shape, shape)]:
-        st.caption(f"{so_alike(like, shape)}: are these really different people?")
+    shape = tables[table_key][0].shape
+    if similar := [r for r in group if r.table_key != table_key and may_be_same_rows(r.shape, shape)]:
+        st.caption(f"{likeness(similar, shape)}: are these really different people?")
     sure = st.checkbox(
-        f"I state that nobody in {plain(titles[out], 90)} is in another table of this sum.",
-        key=state.OTHER_PEOPLE(group[0].people, out),
+        f"I state that nobody in {plain(titles[table_key], 90)} is in another table of this sum.",
+        key=state.OTHER_PEOPLE(group[0].people, table_key),
     )
-    st.button("Take it out of the sum", disabled=not sure, on_click=take_out, args=(out,), key=f"{key}_now")
+    st.button("Take it out of the sum", disabled=not sure, on_click=take_out, args=(table_key,), key=f"{key}_now")

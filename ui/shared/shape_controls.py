@@ -91,16 +91,16 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> tuple[ForestS
             f"{ROWS_WITHOUT_A_TABLE:,} records, because the number of your records may be private."
         )
         depth, trees = start_depth, start_trees
-    ends = None if table is None else ends_at(settings, table.domain, n_rows)
-    sliders, how = st.container(), ""
+    deepest = None if table is None else deepest_tree(settings, table.domain, n_rows)
+    sliders, alpha_strategy = st.container(), ""
     if settings.kind == "boosted":
-        how = boost_controls.strategy(settings.mode)
-        if how == "hand":  # a release publishes this depth, so it must not depend on private rows
+        alpha_strategy = boost_controls.strategy(settings.mode)
+        if alpha_strategy == "hand":  # a release publishes this depth, so it must not depend on private rows
             depth = start_depth
     with sliders:
-        chosen_depth, depths = _depth(settings, depth, by_rule, ends, start_trees)
+        chosen_depth, depths = _depth(settings, depth, by_rule, deepest, start_trees)
         chosen_trees, n_trees = _trees(settings, trees, by_rule, start_depth)
-        if how == "hand" and is_private and by_rule:
+        if alpha_strategy == "hand" and is_private and by_rule:
             st.caption(
                 "α drawn by hand has one value for each level, so the depth is fixed. Until you move the slider, it is "
                 f"the depth that the rule gives for {ROWS_WITHOUT_A_TABLE:,} records, because the number of your "
@@ -108,10 +108,10 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> tuple[ForestS
             )
     shape = Shape(chosen_depth, chosen_trees, depths, n_trees, by_rule, (start_depth, start_trees))
     settings = settings if by_rule else replace(settings, depth=chosen_depth, trees=chosen_trees)
-    if not how:
+    if not alpha_strategy:
         return settings, shape
-    alpha = boost_controls.alpha(how, chosen_depth)
-    if how == "hand":
+    alpha = boost_controls.alpha(alpha_strategy, chosen_depth)
+    if alpha_strategy == "hand":
         settings = replace(settings, depth=chosen_depth)
     return replace(settings, options=(("alpha", alpha), *settings.options)), shape
 
@@ -202,7 +202,7 @@ def _deepest_level(key: tuple, _spec: ForestSpec, _domain: Domain) -> int:
     return max(int(_spec.grow(_domain, seed).level.max()) for seed in range(3))
 
 
-def ends_at(settings: ForestSettings, domain: Domain, n_rows: int) -> int | None:
+def deepest_tree(settings: ForestSettings, domain: Domain, n_rows: int) -> int | None:
     """Return the depth at which the limit on leaves ends every tree; None if it ends no tree.
 
     The function grows trees from the public domain alone, so the result does not depend on the rows.
@@ -217,7 +217,7 @@ def ends_at(settings: ForestSettings, domain: Domain, n_rows: int) -> int | None
 
 
 def _depth(
-    settings: ForestSettings, by_rule_depth: int, by_rule: bool, ends: int | None, start_trees: int
+    settings: ForestSettings, by_rule_depth: int, by_rule: bool, deepest: int | None, start_trees: int
 ) -> tuple[int, tuple[int, ...]]:
     """Draw the slider of the depth, and return the depth and the values of the slider."""
     forest = FORESTS[settings.kind]
@@ -225,13 +225,13 @@ def _depth(
         st.caption("As published, the depth has no limit: a branch ends where few records are left.")
         _into_link(state.DEPTH, None)
         return by_rule_depth, (by_rule_depth,)
-    most = min(forest.most_depth, ends or forest.most_depth)
+    most = min(forest.most_depth, deepest or forest.most_depth)
     asked = None if by_rule else _from_link(state.DEPTH, 1, most, "depth")
     by_hand = None if by_rule else _chosen(state.DEPTH, range(1, MAX_DEPTH + 1)) or asked
     _put(state.DEPTH, min(by_hand or by_rule_depth, most))
-    if ends:
+    if deepest:
         st.caption(
-            f"No tree grows deeper than {ends} here: no question is left, or the tree would have more than "
+            f"No tree grows deeper than {deepest} here: no question is left, or the tree would have more than "
             f"{LEAF_CAP:,} leaves."
         )
     if most == 1:  # a slider with one position cannot move

@@ -20,7 +20,7 @@ from ui import state
 from ui.server import uploads
 from ui.shared import boost_controls, cache, session_ledger, tables
 from ui.shared.app_book import is_kept
-from ui.shared.controls import LINKED, all_known, follow, known, select
+from ui.shared.controls import LINKED, drop_list_with_unknown, drop_unknown, follow, select
 from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, MODES, NEIGHBORS, OPENING, ForestSettings, as_code
 from ui.shared.link import copy_link
@@ -142,7 +142,7 @@ def _upload() -> Table | None:
             chosen = state.LABELS.value
             if chosen.get(digest) not in candidates:
                 chosen[digest] = likely_label(csv)
-            known(label_key := state.LABEL_OF(digest[:8]), candidates)
+            drop_unknown(label_key := state.LABEL_OF(digest[:8]), candidates)
             label = st.selectbox(
                 "Label",
                 candidates,
@@ -193,7 +193,7 @@ def _without_left_out(csv: CsvTable, digest: str) -> CsvTable:
     kept = state.LEFT_OUT.value  # a visit to another page empties the widget, so the choice is kept here
     names = [column.name for column in csv.columns]
     with st.sidebar:
-        all_known(key := state.LEFT_OUT_OF(digest[:8]), names)
+        drop_list_with_unknown(key := state.LEFT_OUT_OF(digest[:8]), names)
         left_out = st.multiselect(
             "Columns to leave out",
             names,
@@ -218,7 +218,7 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
     )
     forest = FORESTS[kind]
     st.caption(unbroken(f"{forest.sentence} {forest.advice}"))
-    known(state.MODE, forest.modes())
+    drop_unknown(state.MODE, forest.modes())
     mode = st.radio(
         "Mode",
         list(forest.modes()),
@@ -248,7 +248,7 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
 
 def choose_neighbors() -> str:
     """Ask for the neighbor relation (which pairs of tables a release must make hard to distinguish), and return it."""
-    known(state.NEIGHBORS, NEIGHBORS)
+    drop_unknown(state.NEIGHBORS, NEIGHBORS)
     neighbors = st.radio(
         "Which change ε covers",
         list(NEIGHBORS),
@@ -274,7 +274,7 @@ def _option(option: Option, mode: str) -> Any:
     labels = list(choices)
     if not option.slider:
         return choices[select(option.title, labels, option.key, option.sentence, default)]
-    known(option.key, labels)
+    drop_unknown(option.key, labels)
     follow(option.key, default)
     value = st.select_slider(option.title, labels, default, key=option.key, bind=LINKED, help=option.sentence)
     return choices.get(value, choices[default])

@@ -222,7 +222,7 @@ def fingerprint(domain: Domain) -> str:
     return hashlib.sha256(json.dumps(domain.to_dict()).encode()).hexdigest()
 
 
-def say_whose_rows(table: Table, unit: str | None, *, several: bool = False) -> None:
+def keep_unit_answer(table: Table, unit: str | None, *, several: bool = False) -> None:
     """Keep the user's answer to the question whether a person can have several rows.
 
     Parameters

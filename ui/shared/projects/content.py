@@ -58,15 +58,15 @@ def content_of(
     """
     before = before or _EMPTY
     entries = {feature.name: entry for feature in domain.features if (entry := stated(feature))}
-    left = [entry for entry in before["attributes"] if entry["name"] in unused and entry["name"] not in entries]
+    kept_entries = [entry for entry in before["attributes"] if entry["name"] in unused and entry["name"] not in entries]
     labels = {name: parts for name, parts in before["labels"].items() if name != domain.label}
-    if of_label := _of_label(domain):
-        labels[domain.label] = of_label
+    if label_parts := _of_label(domain):
+        labels[domain.label] = label_parts
     return {
         "label": domain.label,
         "unit": domain.unit if whose_rows == COLUMN else None,
         "whose_rows": whose_rows,
-        "attributes": [*entries.values(), *left],
+        "attributes": [*entries.values(), *kept_entries],
         "labels": labels,
         "reading": _reading(domain),
         "settings": dict(settings or {}),
@@ -254,5 +254,5 @@ def _with_reading(domain: Domain, part: Mapping[str, Any], sentences: list[str])
 
 
 def _listed(names: Collection[str], most: int = 5) -> str:
-    shown = ", ".join(f"“{name}”" for name in list(names)[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+    first_names = ", ".join(f"“{name}”" for name in list(names)[:most])
+    return first_names if len(names) <= most else f"{first_names} and {len(names) - most:,} more"

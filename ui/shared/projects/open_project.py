@@ -216,7 +216,7 @@ def apply(table: Table) -> bool:
         whose, unit = project.saved["whose_rows"], result.domain.unit
         is_several = whose == content.SEVERAL or (whose == content.COLUMN and unit is None)
         if whose:
-            tables.say_whose_rows(table, unit, several=is_several)
+            tables.keep_unit_answer(table, unit, several=is_several)
     project.schema_key, project.sentences, project.unused = table.schema_key, result.sentences, result.unused
     if result.domain == table.domain:
         return False

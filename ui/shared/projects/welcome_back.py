@@ -11,7 +11,7 @@ from dpforest.book import Book, BookError
 from dpforest.limits import MAX_DOMAIN_BYTES
 from ui import state
 from ui.shared.app_book import is_kept, kept_book
-from ui.shared.controls import known
+from ui.shared.controls import drop_unknown
 from ui.shared.page import sorry
 from ui.shared.projects import forest_settings, open_project, project_file
 from ui.shared.projects.open_project import NEW, OpenProject
@@ -41,7 +41,7 @@ def ask(place: DeltaGenerator) -> None:
 def _choose(book: Book, names: dict[str, str]) -> None:
     words = st.container()
     options = [*names, NEW]
-    known(state.CHOSEN_PROJECT, options)
+    drop_unknown(state.CHOSEN_PROJECT, options)
     name = st.selectbox("Project", options, key=state.CHOSEN_PROJECT)
     if name not in names:
         words.markdown("Attach a file to start **a new project**. It saves itself, without the rows of the file.")
