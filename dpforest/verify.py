@@ -348,7 +348,8 @@ def check(content):
         raise Mismatch("The certificate states a cost above its ε.")
     at_delta = f" at δ = {six_digits(delta)}" if gaussian else ""
     return (
-        f"The numbers in this file agree with each other: {amount}, which is ε = {six_digits(loss)}{at_delta}, or less."
+        f"The numbers in this file agree with each other: the questions cost {amount}, and the certificate states a "
+        f"loss of at most ε = {six_digits(loss)}{at_delta}."
     )
 
 

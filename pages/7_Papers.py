@@ -22,7 +22,7 @@ with tabs[open_paper]:
     st.markdown(f"[{paper.title}]({paper.link})")
     st.markdown(f"**In two sentences.** {SUMMARY[paper.recorded]}")
     st.markdown(f"**What it claims.** {paper.claim}")
-    st.markdown(f"**What holds.** {paper.holds}")
+    st.markdown(f"**What holds, and what does not.** {paper.holds}")
     st.markdown(f"**The smallest example.** {paper.example}")
     st.page_link(
         "app.py",
@@ -42,8 +42,8 @@ with tabs[open_paper]:
         st.info("No figure of this paper has been compared with a measurement yet.")
     left_out(LEFT_OUT.get(paper.recorded, {}))
 st.caption(
-    "`python -m reproduce` measured these figures once, on public tables. This page only reads them. A certified "
-    "figure is missing if the forest of its cell has no privacy, or if the table has no public bounds to certify with."
+    "`python -m reproduce` measured these figures once, on public and synthetic tables. This page only reads them. "
+    "A certified figure is missing if the forest has no privacy, or if the table has no public bounds."
 )
 with st.sidebar:
     figures.offer()

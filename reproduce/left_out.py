@@ -14,12 +14,13 @@ SUMMARY: Final[dict[str, str]] = {
     "of the rows.",
     "Bojarski et al. 2014": "We reproduce the accuracies without noise; with noise, ours are about 7 points lower on "
     "average, because the printed rule discards leaves with a negative count (with 0 in place of such counts, ours are "
-    "about 2 points lower). The ε holds for noise in real numbers, but not for noise in a computer's decimal numbers, "
+    "about 2 points lower). The ε holds for noise in real numbers, but not for noise in floating-point numbers, "
     "because their last digits can show a count.",
     "Fletcher and Islam 2017": "On synthetic tables, we reproduce the figures of their forest (all 35 shares of "
-    "changed labels are equal), except that ours is about 5 points less accurate with 100 or 300 trees at ε = 1; the "
-    "forests that they compare with are more accurate here than printed, and we do not know why. The ε does not hold "
-    "at any value, because a large lead gets almost no noise, and the author withdrew the mechanism in 2021.",
+    "changed labels are within 2 points of the printed ones), except that ours is about 5 points less accurate with "
+    "100 or 300 trees at ε = 1; the forests that they compare with are more accurate here than printed, and we do not "
+    "know why. The ε does not hold at any value, because a large lead gets almost no noise, and the author withdrew "
+    "the mechanism in 2021.",
     "Nock and Henecka 2020": "Boosted trees beat random forests, as the paper states, but objective calibration is not "
     "the best rule at ε = 0.01 if each rule has separate noise: it is best on 25 % of our tables, and on 74 % of the "
     "paper's tables. The ε does not hold, because the weights of the trees are exact functions of the rows, so the "

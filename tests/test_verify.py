@@ -69,7 +69,9 @@ def test_a_file_of_every_estimator_agrees_with_itself(name, neighbors, tmp_path)
     amount = f"{'μ' if gaussian else 'ε'} = {text_up(loss.mu if gaussian else loss.amount)}"
     at = f" at δ = {certificate.delta:.0e}".replace("e-0", "e-") if gaussian else ""
     promise = min(Fraction(str(certificate.true_epsilon)), Fraction(certificate.true_epsilon))
-    assert lines[-2].endswith(f"{amount}, which is ε = {text_up(promise)}{at}, or less.")
+    assert lines[-2].endswith(
+        f"cost {amount}, and the certificate states a loss of at most ε = {text_up(promise)}{at}."
+    )
     assert len([line for line in lines if line.startswith("  ")]) == len(forest.ledger.entries)
     for entry in forest.ledger.entries:
         (line,) = [line for line in lines if line.startswith(f"  {entry.what}:")]

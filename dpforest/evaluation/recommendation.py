@@ -118,7 +118,7 @@ def _recommend_by_limits(amount: float, delta: float, noun: str) -> tuple[Forest
         )
     if amount < MANY:
         return FriedmanSchusterClassifier(), (
-            f"{start}, and between {FEW} and {MANY:,} one greedy tree was the most accurate forest on public tables."
+            f"{start}. On public tables with {FEW} to {MANY:,}, one greedy tree was the most accurate forest."
         )
     return RandomTreeBoosterClassifier(delta=0), (
         f"{start}, and from {MANY:,} on {booster} was the most accurate forest with δ = 0 on public tables."

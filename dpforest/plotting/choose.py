@@ -123,7 +123,7 @@ def epsilon_by_forest(
                 y=answer.forest,
                 xanchor="right",
                 showarrow=False,
-                text=f"not shown up to ε = {text_up(high)}",
+                text=f"no ε up to {text_up(high)} is shown to be enough",
             )
             continue
         fig.add_scatter(

@@ -45,7 +45,9 @@ def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | Non
         x=np.repeat(np.arange(CELLS + 1), 2)[1:-1],
         y=np.repeat(steps, 2),
         mode="lines",
-        name="the public scale: all cells alike" if released is None else "as one release finds out, with noise",
+        name="the public scale: all cells alike"
+        if released is None
+        else "the same in one simulated release, with noise",
         line=public_line if released is None else {"color": PRIVATE, "width": 2.5},
         hovertemplate="questions are asked here with probability %{y:.1%}<extra></extra>",
     )

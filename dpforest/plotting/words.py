@@ -25,7 +25,7 @@ def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
         after = feature.code_labels[t + 1 :]
         if not after:
             return f"{name}: none listed?"
-        return f"{name} = {escape(after[0], most)}?" if len(after) == 1 else f"{name} among last {len(after)}?"
+        return f"{name} = {escape(after[0], most)}?" if len(after) == 1 else f"{name} among last {len(after)} listed?"
     value = feature.threshold_value(t)
     if value == -math.inf:
         return f"{name} known?"

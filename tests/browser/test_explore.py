@@ -28,7 +28,7 @@ def test_figures_and_curve_appear_before_the_refinement_ends(explore: Explore) -
     assert floor.number < accuracy.number
     assert "simulated release" in accuracy.note
     assert (meaning.label, meaning.value) == ("What ε = 1 means", "≤ 69.7 of 100")
-    assert meaning.note.endswith("are right (a coin: 50). At which of two values it has: ≤ 79.5.")
+    assert meaning.note.endswith("are right (a coin: 50). A guess at which of two values it has: ≤ 79.5.")
     expect(explore.badge("Simulated at ε = 1, add-remove")).to_be_attached()
     expect(explore.badge("Do not share")).to_be_visible()
     expect(explore.main.get_by_text(re.compile("699 samples · Is a lump benign"))).to_be_visible()

@@ -157,7 +157,10 @@ def test_a_link_opens_choose_in_the_same_state(explore: Explore, friend: Explore
         for name, value in (("Accuracy that you need", "55.0 %"), ("at ε", "0.5")):
             slider = page.get_by_role("slider", name=re.compile(f"^{name}"))
             expect(slider).to_have_attribute("aria-valuetext", value)
-        for name, value in (("Reach it in at least", "8 in 10 releases"), ("Look at the forest", "RF-E")):
+        for name, value in (
+            ("Share of releases that must reach it", "8 in 10 releases"),
+            ("Look at the forest", "RF-E"),
+        ):
             expect(page.get_by_role("combobox", name=name, exact=True)).to_have_value(value)
         panel = page.get_by_role("tabpanel", name="What it means")
         expect(panel).to_contain_text("e^1.5, as 3 × ε = 1.5")  # three rows for each person

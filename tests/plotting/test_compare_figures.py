@@ -82,7 +82,7 @@ def test_dots_are_full_exactly_for_sure_answers(certified):
     assert set(dots) == {"a", "b"} and dots["a"].x[0] == 0.3
     assert dots["a"].marker.color != "rgba(0,0,0,0)" and dots["b"].marker.color == "rgba(0,0,0,0)"
     assert (dots["a"].marker.line.color == NOT_HELD) == (not certified)
-    assert any("not shown up to ε = 10" in a.text for a in figure.layout.annotations)
+    assert any("no ε up to 10 is shown to be enough" in a.text for a in figure.layout.annotations)
     assert "5 of 5 releases in the check reach it" in dots["b"].hovertext
 
 

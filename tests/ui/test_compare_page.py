@@ -77,7 +77,7 @@ def test_lines_table_and_sentences_equal_those_of_a_sweep(compare):
         assert shown.loc[name, "accuracy"] == pytest.approx(accuracy[3.0])
         assert shown.loc[name, "price of privacy"] == pytest.approx(100 * (accuracy[np.inf] - accuracy[3.0]))
     best = shown["accuracy"].idxmax()
-    assert f"At ε = 3 **{best}** comes first: {100 * shown.accuracy.max():.1f} %" in words(page)
+    assert f"At ε = 3, **{best}** comes first: {100 * shown.accuracy.max():.1f} %" in words(page)
     assert "Each point is the mean of 2 simulated releases on one held-out set" in words(page)
 
 
@@ -250,7 +250,7 @@ def test_the_insight_names_the_best_its_equals_and_the_useless():
         return insight(view, some_cells(means), scale, learns)
 
     text = insight_for({"a": 0.8, "b": 0.79, "c": 0.5})
-    assert text.startswith("At ε = 1 **a** comes first: 80.0 %, 10.0 points below the best without privacy.")
+    assert text.startswith("At ε = 1, **a** comes first: 80.0 %, 10.0 points below the best without privacy.")
     assert "may reverse its lead over b." in text and text.endswith("Worse than guessing at this ε: c.")
     clear = insight_for({"a": 0.8, "b": 0.7})
     assert "overlaps" not in clear and "Worse than guessing" not in clear
@@ -424,7 +424,7 @@ def test_lines_are_compared_over_the_releases_that_all_of_them_have():
         MeasureScale("accuracy", True, None, None),
         "strategy",
     )
-    assert text.startswith("At ε = 1 **α = 1** comes first: 85.0 % over 2 simulated releases of each strategy.")
+    assert text.startswith("At ε = 1, **α = 1** comes first: 85.0 % over 2 simulated releases of each strategy.")
 
 
 @pytest.mark.parametrize("held_out", ["three tenths, once", "every row once, in 5 parts"])

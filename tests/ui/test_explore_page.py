@@ -66,7 +66,7 @@ def test_explore_shows_four_figures_and_the_curve(app):
         "; this forest without noise: ",
         "guessing, with no forest at all",
         "over 2 simulated releases",
-        "are right (a coin: 50). At which of two values it has: ≤ 81.7.",
+        "are right (a coin: 50). A guess at which of two values it has: ≤ 81.7.",
     ):
         assert part in text
     assert "you are here" in json.dumps(spec(app))

@@ -16,7 +16,7 @@ from tests.ui.app_words import words
 from ui.learn.theorem import at_least, at_most
 from ui.learn.theory_page import PANELS
 
-SAYS = re.compile(r"^\*\*Says (something|nothing) here:\*\* \S.+[.)]$")
+SAYS = re.compile(r"^\*\*(Informative|No information) at this setting:\*\* \S.+[.)]$")
 
 
 def theory(theorem: str, **settings: str) -> AppTest:
@@ -30,7 +30,7 @@ def theory(theorem: str, **settings: str) -> AppTest:
 
 def text_of(page: AppTest) -> str:
     """Return the line that states whether the bound of the theorem has content at these settings."""
-    (line,) = [m.value for m in page.main.markdown if m.value.startswith("**Says ")]
+    (line,) = [m.value for m in page.main.markdown if SAYS.match(m.value)]
     assert SAYS.match(line), line
     return line
 
@@ -145,18 +145,18 @@ def test_bounds_are_rounded_to_the_safe_side(upper, lower):
 
 @pytest.mark.parametrize("theorem", PANELS)
 def test_every_theorem_opens_where_its_bound_is_not_vacuous(theorem):
-    assert "Says something here" in text_of(theory(theorem))
+    assert "Informative at this setting" in text_of(theory(theorem))
 
 
 def test_the_private_proof_needs_good_trees_and_millions_of_rows():
     hopeless = {"theory_slack": "0.3", "theory_leaf_share": "10", "theory_tree_error": "0 %"}
     assert "no better than a coin" in text_of(theory("… with privacy", **hopeless))
     page = theory("… with privacy", theory_rows="30,000")
-    assert "Says nothing here" in text_of(page)
+    assert "No information at this setting" in text_of(page)
     rows = float(re.search(r"trees it takes ([\d.]+) million rows", text_of(page))[1]) * 1e6
     assert 5e6 < rows < 1e8
     page.select_slider(key="theory_rows").set_value(10**9).run()
-    assert "Says something here" in text_of(page)
+    assert "Informative at this setting" in text_of(page)
 
 
 def test_notes_relate_a_theorem_to_the_table():
@@ -220,9 +220,9 @@ def test_texts_about_the_rows_of_an_upload_are_marked_for_the_curator(theorem):
         drawn = str(figure.__dict__)
         assert not figure.public or ("12,371" not in drawn and "secret" not in drawn), title
         assert "\\_" not in drawn and "<b>clinic" not in drawn and "&amp;" not in drawn
-    (verdict,) = [m.value for m in page.main.markdown if m.value.startswith("**Says ")]
+    (verdict,) = [m.value for m in page.main.markdown if SAYS.match(m.value)]
     notes = " ".join([verdict, *(caption.value for caption in page.main.caption)])
-    marked = "states facts about the rows of the table" in words(page)
+    marked = "states the exact number of rows of the table" in words(page)
     assert marked or "12,371" not in notes
 
 

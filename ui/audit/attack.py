@@ -28,7 +28,7 @@ def show(audit: Audit, pair_name: str, pair: LeafPair) -> None:
     )
     st.markdown(
         "**No proof needed: release both tables many times and count.** Counting can show that a promise is broken; it "
-        "never proves that one is kept. Published rules draw ordinary decimal numbers, like the author's "
+        "never proves that one is kept. Published rules draw floating-point numbers, like the author's "
         "program. Certified rules draw whole numbers from the operating system's entropy, like real releases."
     )
     if audit.published and pair_name == FEWEST and not can_be_proved(pair):

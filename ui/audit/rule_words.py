@@ -47,7 +47,7 @@ RULES = {
         "permute-and-flip",
         "permute-and-flip",
         "certified; the app's own choice",
-        "asks the labels one by one",
+        "tries the labels in random order",
         "goes through the labels in random order and takes each with a probability that falls with its distance from "
         "the top",
     ),
@@ -124,7 +124,7 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
     if mechanism in PUBLISHED:
         claimed = (
             "**Claimed:** in 2017 Fletcher and Islam published this rule with a proof that it keeps ε. An addendum of "
-            "2021 withdrew the rule and supposed that the true cost “may be twice” ε."
+            "2021 withdrew the rule and suggested that the true cost “may be twice” ε."
         )
         why = (
             "The cause: the lead itself determines how little noise the rule adds, so the amount of noise reveals the "
@@ -173,7 +173,7 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
         ),
         NOISY_COUNTS: (
             f"**Claimed:** noise of scale 1/ε on every count keeps ε.{half} **True:** it does for exact noise, and "
-            "uses all of ε; papers draw it with ordinary decimal numbers, whose last digits can give a count "
+            "uses all of ε; papers draw it in floating-point numbers, whose last digits can give a count "
             f"away. It publishes the counts themselves, and pays for that with more flips than permute-and-flip. "
             f"{checked}"
         ),

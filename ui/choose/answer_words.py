@@ -102,7 +102,7 @@ def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
     """State the result of the check of an answer so far, and the last smaller ε that failed the check."""
     check, needed = answer.check, scale.text(answers.needed)
     assert check is not None
-    reach = f"reach {needed}{' even minus the margin for held-out rows' if answers.wish.margin else ''}"
+    reach = f"reach {needed}{' even after the margin for held-out rows is taken off' if answers.wish.margin else ''}"
     if check.is_sure:
         text = (
             f"Checked: {check.reached} of {check.releases} further simulated releases {reach}, so at least "

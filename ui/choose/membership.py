@@ -100,8 +100,8 @@ def _game(settings: ForestSettings, is_replaced: bool) -> str:
         if not settings.certified and settings.option("partition") == "blocks" and not is_replaced:
             knows += " (Left out, the record leaves an empty place in its tree's block.)"
     return (
-        f"{coin} The forest is released at ε = {settings.epsilon:g}{at_delta(settings.delta)}, and an attacker who "
-        f"sees it guesses how the coin fell. {knows}"
+        f"{coin} A release at ε = {settings.epsilon:g}{at_delta(settings.delta)} is simulated, and nothing is "
+        f"published. An attacker who sees it guesses how the coin fell. {knows}"
     )
 
 
@@ -125,7 +125,7 @@ def _choose_record(table: Table, settings: ForestSettings) -> int:
         is_pressed = st.button(
             name,
             key="member_find",
-            help="The record whose class and values, each by itself, are rarest."
+            help="The record with the rarest class and values. Each value is judged alone, not in combination."
             if greedy
             else "The record whose best attacker is right most often, of all in this table.",
         )

@@ -120,7 +120,8 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
             (
                 "Right guesses of 100, at most",
                 of_100(right),
-                f"on average; {of_100(without)} without the release",
+                f"mean over all releases; {of_100(without)} without a release. After some releases, an attacker is "
+                "surer.",
             ),
             ("Exceptions", *exceptions),
         )

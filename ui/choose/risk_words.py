@@ -18,7 +18,7 @@ from ui.shared.wording import epsilon_text, of_100, plain
 
 FAILURE = 0.001  # share of releases in which a bound on beliefs may fail if δ > 0
 ALARMS = 0.05  # false alarm rate at which `errors` describes the trade-off curve
-QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "a value of one in it"}
+QUESTIONS = {MEMBERSHIP: "who is in the table", VALUE: "which value a row has"}
 
 
 def protected_noun(guarantee: Guarantee, rows: int = 1) -> str:

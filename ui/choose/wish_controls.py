@@ -63,10 +63,11 @@ def choose() -> Wish:
             "class counts as much as a frequent one. AUC tells how well the forest ranks rows by their class.",
         )
         sure = select(
-            "Reach it in at least",
+            "Share of releases that must reach it",
             list(SURE),
             state.SURE,
-            "A real release draws the noise only once, and may have bad luck.",
+            "A real release draws the noise only once, and may have bad luck. So ask that most releases reach the "
+            "value.",
             DEFAULT_SURE,
         )
         prior = risk_parts.prior_control()
@@ -78,8 +79,8 @@ def choose() -> Wish:
             key=state.MODE,
             bind=LINKED,
             horizontal=True,
-            help="Certified: proved to keep its ε; tests and attacks find no error. As published: as a paper printed "
-            "it, whose claim about ε may be false.",
+            help="Certified, by this program and not by an authority: proved to keep its ε; tests and attacks find "
+            "no error. As published: as a paper printed it, whose claim about ε may be false.",
         )
         delta = delta_control() if mode == "certified" else False
         with st.expander("Fine settings"):
@@ -90,7 +91,7 @@ def choose() -> Wish:
                 MOST_ROWS,
                 key=state.ROWS_EACH,
                 bind=LINKED,
-                help="ε is for one row. For a person with k rows, ε counts k times, at a larger δ if there is one. If "
+                help="ε is for one row. For a person with k rows, the bound is k × ε; a δ above 0 grows, too. If "
                 "the Data tab names a column that identifies persons, ε is for a person, and this has no effect.",
             )
             margin = st.toggle(
@@ -99,7 +100,8 @@ def choose() -> Wish:
                 key=state.MARGIN,
                 bind=LINKED,
                 help="Accuracy is measured on a sample of rows, so it may be a little too high by luck. With the "
-                "margin, an ε counts only if the lower limit is high enough (95 % for all forests together).",
+                "margin, an ε counts only if the accuracy minus the margin reaches what you need. With 95 % "
+                "confidence, the margin is large enough for all forests at once.",
             )
     return Wish(
         SURE[sure],

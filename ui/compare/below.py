@@ -77,7 +77,8 @@ class Below:
         self._place = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.caption(
-                "A rule sets depth and trees (as published: the paper, or we), unless a forest’s name states them.",
+                "A rule sets depth and trees, unless a forest’s name states them. As published, the paper sets "
+                "them; where it states none, the authors of the app chose them.",
                 width="content",
             )
             offer_csv("Table as CSV", lambda: self._drawn_table, "DO_NOT_SHARE_compare_table.csv", type="tertiary")

@@ -37,7 +37,8 @@ def choose(kinds: tuple[str, ...]) -> Changes:
             kind = st.selectbox("Forest to set", kinds, key=state.SETTINGS_OF, persist_state="session")
             _controls(kind, changes.get(kind, {}))
             st.caption(
-                "They apply to its certified lines. The name of a line states the settings that are not by rule."
+                "These settings apply to the certified lines of this forest. If you change one, the name of the "
+                "line states it."
             )
         if changes:
             st.button("All forests with default settings", key="own_reset", on_click=_reset)

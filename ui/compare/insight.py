@@ -77,7 +77,7 @@ def _best_words(
             f"**{best['forest']}** comes first with {scale.text(best['mean'])}"
         )
     close = list(other_forests[other_forests["high"] >= best["low"]]["forest"])[::-1]
-    text = f"At ε = {view.epsilon:g} **{best['forest']}** comes first: {scale.text(best['mean'])}"
+    text = f"At ε = {view.epsilon:g}, **{best['forest']}** comes first: {scale.text(best['mean'])}"
     if scale.ceiling is not None and best["mean"] <= scale.ceiling:
         text += f", {scale.gap(scale.ceiling, best['mean'])} below the best without privacy"
     if close:

@@ -86,7 +86,7 @@ def _leaks(table: Table) -> None:
             f"**Read from the rows: {confirm.summary(parts)}.** The lowest value in a column may belong to one "
             "person, and a release would reveal it. Enter what is public, such as 0 to 120 for an age, and how "
             "everybody knows it: on the cards below, or in a file. The certificate quotes your words as *asserted by "
-            "the curator*.",
+            "the curator*, the person who holds the data.",
             icon=":material/search:",
         )
     elif exact := bounds_hint.exact_bounds_of(table):

@@ -90,8 +90,9 @@ class KeyFigures:
                 "Accuracy",
                 percent(float(accuracy.mean())),
                 _spread(accuracy) + remark + _mean_over_classes(balanced, is_balanced_shown),
-                "Share of held-out rows that the forest gets right. A release is a forest made public; each simulated "
-                "one redraws trees, noise, and which row goes to which tree. ± is the standard deviation.",
+                "Share of held-out rows, set aside from the fit, that the forest gets right. A release is a forest "
+                "made public; each simulated one redraws trees, noise, and which row goes to which tree. ± is the "
+                "standard deviation.",
             ),
             self._without_privacy(result, is_balanced_shown),
             (
@@ -176,14 +177,14 @@ def _guess_sentence(promise: Guarantee, *, holds: bool) -> str:
     """Return a note that explains the number of `_out_of_100`: which guesses of an attacker it counts.
 
     >>> _guess_sentence(Guarantee(1.0), holds=True)
-    'guesses at whether a row is in the table are right (a coin: 50). At which of two values it has: ≤ 81.7.'
+    'guesses at whether a row is in the table are right (a coin: 50). A guess at which of two values it has: ≤ 81.7.'
     """
     noun = unit_noun(promise.unit)
     question, value_sentence = f"at which of two values a {noun} in the table has", ""
     if MEMBERSHIP in promise.questions:
         question = f"at whether a {noun} is in the table"
         most = _out_of_100(success_share(promise, VALUE)).removesuffix(" of 100")
-        value_sentence = f" At which of two values it has: {most}."
+        value_sentence = f" A guess at which of two values it has: {most}."
     not_yet = "" if holds else "Not promised until the schema is public: "
     return f"{not_yet}guesses {question} are right (a coin: 50).{value_sentence}"
 

@@ -121,8 +121,9 @@ def show(choice: Choice, view: ForestView) -> None:
         alt=f"Leaves with their {'persons and ' * (counted == 'persons')}rows, lead, labels, and flip rate.",
     )
     st.caption(
-        f"{len(listed_leaves):,} of {len(leaves):,} leaves, sorted by flip rate times number of {counted}, the largest "
-        f"first. “flips (simulated)” comes from {N_DRAWS} redraws and should lie near the closed form."
+        f"{len(listed_leaves):,} of {len(leaves):,} leaves, sorted by flip rate times number of {counted}, the "
+        f"largest first. “flips (simulated)” is the share in {N_DRAWS} redraws of the noise, and should lie near "
+        "“flips (closed form)”, which a formula gives."
     )
     st.download_button(
         "Download all leaves of this selection (do not share)",

@@ -69,8 +69,8 @@ def show(table: Table) -> None:
     titled(
         "How the rows fit",
         "Do not share",
-        help="Every fit reads each cell by this public rule, whatever the other rows hold, and refuses none: a refusal "
-        "would reveal something about a row.",
+        help="Every fit reads each cell by this public rule, whatever the other rows hold. No cell stops a fit, "
+        "because an error would reveal something about a row. A row whose label is not listed is left out.",
     )
     try:
         cells, left_out = _out_of_domain((table.schema_key, tables.fingerprint(table.domain)), table)

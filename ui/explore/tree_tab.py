@@ -110,8 +110,9 @@ def _questions(
     )
     if nodes.probability is not None:
         st.caption(
-            "p: how likely this question was to be drawn; behind ×, how many times as likely as in a draw that ignores "
-            "the data. Near ×1, noise has chosen. Point at a node to see how much of the impurity its question removes."
+            "p: how likely this question was to be drawn; behind ×, how many times as likely as in a draw that "
+            "ignores the data. Near ×1, noise has chosen. Point at a node to see how much its question reduces the "
+            "impurity (how mixed the classes are)."
         )
         if _ignores_data(view):
             st.caption(
@@ -168,10 +169,14 @@ def _draw_again() -> None:
 def _how_drawn(choice: Choice, view: ForestView) -> str:
     """Return a sentence that states how the questions were drawn."""
     if FORESTS[choice.settings.kind].chooses_questions:
-        return "Each question was drawn too, the likelier the better it separates the classes, and paid for out of ε. "
+        return (
+            "Each question was drawn at random: the better it separates the classes, the likelier it was. The draw "
+            "costs a part of ε. "
+        )
     if view.scale is not None:
         return (
-            "These questions were drawn at random. Rows affect only where numbers are cut, through noisy histograms. "
+            "These questions were drawn at random. Of a question, rows affect only where it cuts a number, through "
+            "noisy histograms. "
         )
     return "These questions were drawn at random, without a look at the rows; so they tell nothing and cost no ε. "
 
@@ -183,10 +188,11 @@ def _changed_labels(nodes: NodeTable) -> str:
     if not n_with_rows:
         return "No leaf of this tree has rows: all labels are pure noise."
     drawn, n_changed = state.NOISE_DRAWN.value, int(nodes.turned[leaves].sum())
-    which_release = f"In draw {drawn + 1} of the noise" if drawn else "In this release"
+    which_release = f"In draw {drawn + 1} of the noise," if drawn else "In this simulated release,"
     return (
-        f"{which_release} noise changed {plural(n_changed, 'label')} of the tree's "
-        f"{plural(n_with_rows, 'leaf', 'leaves')} with rows; the mean is {np.nansum(nodes.flip[leaves]):,.1f}."
+        f"{which_release} noise changed {plural(n_changed, 'label')} of this tree's "
+        f"{plural(n_with_rows, 'leaf', 'leaves')} with rows; on average it changes "
+        f"{np.nansum(nodes.flip[leaves]):,.1f}."
     )
 
 

@@ -41,8 +41,8 @@ DEPTH: Final = Step(
             "Open in the app: depth 6 at ε = 0.1",
             EXPLORE,
             (("data", "nursery"), ("forest", "majority labels"), ("eps", "0.1"), ("depth", "6"), ("trees", "100")),
-            "Explore’s trees make only two branches a question, so they thin out later: about 43 % there, 65 % at "
-            "depth 2.",
+            "In Explore, each question has only two branches, so leaves become empty later. Its forest of depth 6 gets "
+            "about 43 %, and one of depth 2 gets 65 %.",
         ),
     ),
     aside_title="Why is the dashed line lower at first?",
@@ -56,9 +56,9 @@ PROOF: Final = Step(
     minutes=6,
     badges=("From a formula",),
     title="A proof that failed",
-    text="A paper of 2017 proved that its rule for leaf labels keeps ε = 1. Table A has one row of class 1, table B "
-    "has two. If the promise holds, no label is more than 2.72 times as likely with one table as with the other. "
-    "Release both and count “class 2”.",
+    text="A paper of 2017 gave a proof that its rule for leaf labels keeps ε, here ε = 1. Table A has one row of "
+    "class 1, table B has two. If the promise holds, no label is more than 2.72 times as likely with one table "
+    "as with the other. Release both and count “class 2”.",
     question="With B, 2.43 of 100 releases say class 2. With A, at most … may.",
     answers=(
         AnswerOption("2.43 of 100", False, "That would be ε = 0."),
@@ -69,8 +69,8 @@ PROOF: Final = Step(
     control=Control("Releases of each table", ("100", "1,000", "10,000"), "10,000"),
     reveal="Allowed: 6.6. The formula says 20.4, 8.4 times as many as with B: a loss of 2.13, not 1. The app’s own "
     "rule, permute-and-flip: 18.4 and 6.8, exactly e times. The author withdrew the rule in 2021.",
-    take_away="Counting can break a promise; only a proof can keep one. 100 draws show this break; 1,000 prove it "
-    "in most cases.",
+    take_away="Counting can show that a promise is broken; only a proof can show that it is kept. 100 draws show "
+    "this break; 1,000 prove it in most cases.",
     links=(
         Link(
             "Open in the app: attack this rule",
@@ -123,7 +123,7 @@ CHOOSE: Final = Step(
     title="Choose ε: a school, a hospital, a bank",
     text="One ε, three tables, the same kind of tree. School: 12,960 applications. Hospital: 699 tissue samples. Bank: "
     "32,561 customers. Count the wrong predictions of 1,000 (error bars hold two thirds of releases), and how often, "
-    "at most, an attacker guesses a row’s answer. There is no right ε, but you must sign.",
+    "at most, an attacker guesses the class of a row right. There is no right ε, but you must sign.",
     question="ε = 0.1 instead of no noise. Who pays most in wrong predictions?",
     answers=(
         AnswerOption("the school", False, "Five classes make it hard, but 12,960 rows hide one row well."),
@@ -136,9 +136,10 @@ CHOOSE: Final = Step(
     ),
     control=Control("ε", ("0.01", "0.03", "0.1", "0.3", "1", "3", "10"), "0.1"),
     reveal="More wrong of 1,000: school 44, hospital 84 (± 48 from one release to the next), bank 14. A clinic with "
-    "155 patients: 228 wrong at ε = 1, but always saying “lives” only 206. No ε helps this tree: do not publish it.",
+    "155 patients: 228 wrong at ε = 1, but always saying “lives” only 206. No ε makes this tree better than "
+    "that: do not publish it.",
     take_away="Rows buy privacy. There is no right ε; there is an ε whose two costs you can say aloud. Choosing it by "
-    "looking at private results costs privacy, too.",
+    "looking at results from private rows reveals something, too, and ε does not cover it.",
     links=(
         Link("Open in the app: hospital", CHOOSE_EPSILON, (("data", "breast_wisconsin"), ("need", "90.0"))),
         Link("school", CHOOSE_EPSILON, (("data", "nursery"), ("need", "83.0"))),

@@ -29,7 +29,7 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
         f"Printed and measured: {item}",
         None,
         help="Points on the dotted line equal the printed figures. Full dots: a certified mechanism, which keeps its "
-        "ε. Other marks: the mechanism as published, by its verdict. Equal: within 2 points of the printed figure. "
+        "ε. Other marks: the mechanism as published. Equal: within 2 points of the printed figure. "
         "Compatible: within the spread in the table. Contradicts: neither. Bars: one standard deviation over folds.",
     )
     verdicts = Counter(cell.verdict for cell in cells)

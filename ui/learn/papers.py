@@ -47,12 +47,12 @@ PAPERS: Final = (
         "Trees whose questions are drawn at random, with Laplace noise on the counts in their leaves, are "
         "private and still accurate.",
         "The proof is right for noise of scale k/η in real numbers (η is ε here, k the number of trees). For noise "
-        "in a computer's ordinary decimal numbers it is not: their last digits can reveal the count, so as published "
-        "the claim is false. The certified forest draws whole numbers.",
-        "In ordinary decimal numbers some noisy counts are possible with 10 rows but never with 11, at any ε. "
-        "Accuracy has a gap, too: a leaf with 10,000 rows of one class and none of the other has a negative "
-        "count in half of all releases, and the paper discards such leaves, the surest ones; setting negative "
-        "counts to 0 costs nothing.",
+        "in floating-point numbers (a computer's ordinary decimal numbers) it is not: their last digits can reveal "
+        "the count, so as published the claim is false. The certified forest draws whole numbers.",
+        "In floating-point numbers, some noisy counts are possible with 10 rows but never with 11, at any ε. "
+        "The claim about accuracy has an error, too. A leaf with 10,000 rows of one class and none of the other has a "
+        "negative count in half of all releases. The paper discards such leaves, although they are the surest. Setting "
+        "negative counts to 0 costs no ε.",
         (("data", "mushroom"), ("forest", "noisy counts"), ("mode", "as published"), ("depth", "13"), ("trees", "3")),
     ),
     Paper(

@@ -96,9 +96,9 @@ PROMISE: Final = Step(
     minutes=6,
     badges=("From a formula",),
     title="What ε promises",
-    text="Two worlds: in one, Ann’s row is in the table, in the other it is not. You think 50:50. Only Ann could be in "
-    "this leaf. You see the published label. Your odds change by the ratio of the label’s chances in the two "
-    "worlds (Bayes’ rule): at most e^ε.",
+    text="Two worlds: in one, Ann’s row (“failed”) is in the table, in the other it is not. You think 50:50. Only "
+    "Ann could be in this leaf. You see the published label. Your odds change by the ratio of the label’s "
+    "chances in the two worlds (Bayes’ rule): at most e^ε.",
     question="You were 50 % sure. At ε = 1, how sure can a release make you at most?",
     answers=(
         AnswerOption(
@@ -168,7 +168,7 @@ VOTES: Final = Step(
                 ("trees", "31"),
                 ("tab", "Leaves"),
             ),
-            "Explore’s trees make two branches a question, not one for each answer: about 77 % there.",
+            "In Explore, each question has two branches, not one for each answer; its forest gets about 77 %.",
         ),
     ),
 )
@@ -200,7 +200,8 @@ BUDGET: Final = Step(
     control=Control("Plan", ("all rows in every tree", "each row in one tree"), "each row in one tree", few=True),
     reveal="Both cost ε = 1. A: 100 × 1/100 in sequence, added up. B: 12,201 leaves in parallel, at 1 each. Nursery, "
     "depth 4: accuracy of A 77.2 %, of B 78.1 %; at ε = 10, A 92.5 %, B 89.1 %.",
-    take_away="Same rows: add. Different rows: take the largest. More rows in each tree mean more noise in each.",
+    take_away="Same rows: add. Different rows: take the largest. If every tree has all rows, the trees must share "
+    "ε, and each has more noise.",
     links=(
         Link(
             "Open in the app: ledger of A",
@@ -226,14 +227,14 @@ BUDGET: Final = Step(
                 ("trees", "100"),
                 ("tab", "Budget"),
             ),
-            "Explore’s trees make two branches a question, so they have other leaves.",
+            "In Explore, each question has two branches, so the trees have other leaves.",
         ),
     ),
 )
 
 STEPS: Final = (HOOK, LEAF, PROMISE, VOTES, BUDGET, DEPTH, PROOF, REBUILD, CHOOSE)
 FOOTER: Final = (
-    "Neighbors differ by adding or removing one row (add-remove); δ = 0. If a table declares a column of identifiers, "
-    "ε holds for a person with all their rows. Names are made up. Nursery is a model of applications, not real "
-    "families. Some forests elsewhere in the app spend δ > 0."
+    "Neighboring tables differ by one row, added or removed (add-remove); δ = 0. If a table declares a column of "
+    "identifiers, ε holds for a person with all their rows. Names are made up. The rows of Nursery were made from "
+    "rules for judging applications, and are no real families. Some forests elsewhere in the app spend δ > 0."
 )

@@ -55,6 +55,6 @@ def sentences() -> list[str]:
         f"right on average, no attack more than {lesson_facts.most_rebuilt(1.0):.1f}, and a coin 15.",
         "Same rows: ε adds up. Different rows: only the largest ε counts. Every further question leaves fewer rows in "
         "a leaf to hide among.",
-        "Counting can break a promise; only a proof can keep one. No ε is right by itself: say aloud what it costs in "
-        "wrong predictions, and what it allows an attacker.",
+        "Counting can show that a promise is broken; only a proof can show that it is kept. No ε is right by "
+        "itself: say aloud what it costs in wrong predictions, and what it allows an attacker.",
     ]

@@ -29,7 +29,7 @@ class BoundStatus:
     @property
     def line(self) -> str:
         """Return the status as a line of Markdown."""
-        return f"**Says {'something' if self.is_informative else 'nothing'} here:** {self.why}"
+        return f"**{'Informative' if self.is_informative else 'No information'} at this setting:** {self.why}"
 
 
 @dataclass(frozen=True)

@@ -56,11 +56,11 @@ def divided() -> TheoremView:
     if empty:
         reach = f"with this share its rarest leaf would have less than one row on average from depth {empty} on"
     note = (
-        f"Dividing the rows has a price, too: the rarest leaf of depth {depth} takes {size_text(needed)} rows for one "
-        f"row on average, and {size_text(needed * n_trees)} if {n_trees:,} trees divide them. {name} has {rows:,} "
-        f"rows; {reach}. In Example 1 each attribute has three values, so a tree of this depth has {3**depth:,} "
-        f"leaves: one is the fullest, and {leaves_without_rarest(depth):,} others have no rare value on their path. "
-        f"The paper’s formula gives {max(leaves_without_rarest(depth, 'published'), 0)} others."
+        f"Dividing the rows has a price, too: the rarest leaf of depth {depth} takes {size_text(needed)} rows for "
+        f"one row on average, and {size_text(needed * n_trees)} if {n_trees:,} trees divide them. {name} has "
+        f"{rows:,} rows; {reach}. In the paper’s Example 1, each attribute has three values, so a tree of this depth "
+        f"has {3**depth:,} leaves: one is the fullest, and {leaves_without_rarest(depth):,} others have no rare "
+        f"value on their path. The paper’s formula gives {max(leaves_without_rarest(depth, 'published'), 0)} others."
     )
     flips = f"Flipped labels by trees: at {n_trees:,} {share(_flip(published.disjoint))} with divided rows and "
     flips += f"{share(_flip(published.shared))} with divided ε as published, {share(_flip(counts))} by counts."
@@ -142,8 +142,8 @@ def _drawn_flip_rates(lead: int, epsilon: float) -> tuple[dict[int, float], dict
 
 PANELS = {
     "Rows or ε divided": Theorem(
-        "The paper lets trees divide the rows and not ε, because its rule then flips labels less often. The "
-        "exponential mechanism on counts, which keeps ε, flips them as often either way.",
+        "Fletcher and Islam (2017) let trees divide the rows and not ε, because their rule then flips labels less "
+        "often. The exponential mechanism on counts, which keeps ε, flips them as often either way.",
         r"\begin{aligned} \text{published: } & "
         r"\underbrace{\tfrac{\varepsilon}{2}\, e^{j\varepsilon/k}}_{\text{rows divided}}"
         r" > \underbrace{\tfrac{\varepsilon}{2k}\, e^{j\varepsilon/k}}_{\varepsilon\text{ divided}} \\ "

@@ -175,7 +175,10 @@ def floor() -> TheoremView:
         f"with ε = {epsilon_text(epsilon)} and a lead of {lead} any such rule flips in at least "
         f"{chance_down(floor_rates[lead])} of releases; permute-and-flip in {rate_text}. {paper_text}",
     )
-    note = "This bound is informative at every setting. For two classes it is attained: no private rule can flip less."
+    note = (
+        "This bound is informative at every setting. For two classes permute-and-flip reaches it: no rule that "
+        "keeps ε and treats classes alike can flip less."
+    )
     alt = (
         f"Flip rates by lead. At lead {lead}: floor {chance_down(floor_rates[lead])}, permute-and-flip "
         f"{chance(certified[lead])}, rule of 2017 {chance(paper[lead])}."

@@ -78,7 +78,7 @@ def show() -> None:
         st.markdown(view.status.line)
         if view.is_for_curator:
             badge("Do not share")
-            st.caption("The text here and below the charts states facts about the rows of the table.")
+            st.caption("The text here and below the charts states the exact number of rows of the table.")
     with picture:
         _pictures(view)
     with st.sidebar, st.container(horizontal=True, gap="small"):

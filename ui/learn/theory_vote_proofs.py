@@ -129,12 +129,26 @@ def other_rows() -> TheoremView:
     if isinstance(table, TheoremView):
         return table
     measures, name = of_table("goodness", table), plain(table.short_title, 40)
-    rule = choose("Vote", VOTE_RULES, "other_rule", "Majority: each tree has one vote. Average: of the trees’ shares.")
+    rule = choose(
+        "Vote",
+        VOTE_RULES,
+        "other_rule",
+        "Majority: each tree has one vote. Average: the class with the largest share, averaged over the trees, wins.",
+    )
     n = pick("Rows", OTHER_ROWS, 10**12, "other_rows", "Rows to learn from, and as many other rows.", size_text)
     help_text = "How far votes may be off. More slack: fewer trees and rows, and a weaker bound."
     d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3], 0.1, "other_slack", help_text)
-    help_text = "Larger: fewer rows are given up, but smaller leaves have to look alike in both halves."
-    parts = pick("K: leaves given up below 1/K of the mean", [20, 40, 80, 160], 20, "other_leaf_share", help_text)
+    help_text = (
+        "Rows that are given up count as wrong. Larger: fewer such rows, but smaller leaves have to look alike in "
+        "training rows and other rows."
+    )
+    parts = pick(
+        "K: leaves with fewer rows than 1/K of the mean are given up",
+        [20, 40, 80, 160],
+        20,
+        "other_leaf_share",
+        help_text,
+    )
     e, guessing, depth = tree_error(measures), measures["guessing"], measures["depth"]
     limit, trained = 1 - sure_rows(e, d, rule, parts), 1 - sure_rows(e, d, rule)
     x = np.logspace(3, 14, 221).tolist()
@@ -166,15 +180,17 @@ def other_rows() -> TheoremView:
         )
     elif chance > 0:
         why = (
-            f"with a probability of {proved(chance)}, {at_most(limit)} of {size_text(n)} other rows are wrong. {wants}"
+            f"with a probability of {proved(chance)}, {at_most(limit)} of {size_text(n)} other rows are predicted "
+            f"wrong. {wants}"
         )
     else:
         why = f"at {size_text(n)} rows its probability is below 0, which is no information. {wants}"
     halved = 1 - sure_rows(e, d, rule, parts / 2)
     note = (
-        f"It asks for {k:,} trees, four times as many as on the training rows, where the bound is {at_most(trained)}. "
-        f"With noise on the counts only half of K counts, which gives {at_most(halved)}. The theorem needs leaves that "
-        "look alike in training rows and other rows; the held-out accuracy that Explore simulates needs no such thing."
+        f"It asks for {k:,} trees, four times as many as on the training rows, where the bound is "
+        f"{at_most(trained)}. If the counts have noise, K/2 takes the place of K, and the bound is "
+        f"{at_most(halved)}. The theorem needs leaves that look alike in training rows and other rows; the held-out "
+        "accuracy that Explore simulates needs no such thing."
     )
     alt = f"Probability that the bound on other rows holds: {size_text(chance)} at {size_text(n)} rows."
     status = BoundStatus(chance > 0 and limit < min(guessing, 0.5), why)
@@ -190,7 +206,10 @@ def best_number() -> TheoremView:
     if isinstance(table, TheoremView):
         return table
     epsilon = choose_epsilon(others=False)
-    help_text = "Average: of the trees’ shares (5.7). Coin: with the mean share as its chance (5.9)."
+    help_text = (
+        "Average: the class with the largest share, averaged over the trees, wins (5.7). Coin: each class wins with a "
+        "probability equal to its average share (5.9)."
+    )
     rule = choose("Vote", RULES, "optimal_rule", help_text)
     n = pick("Rows", MANY_ROWS, 10**22, "optimal_rows", "How many rows the table has.", size_text)
     depth = pick("Depth", list(range(1, 11)), 1, "optimal_depth", "Questions on a path.")

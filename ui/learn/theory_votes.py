@@ -143,8 +143,17 @@ def private() -> TheoremView:
     depth = pick("Depth", list(range(1, 11)), 3, "proof_depth", "Questions on a path.")
     d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45], 0.3, "slack",
              "How far votes may be off. With more slack, the bound holds more often but is weaker.")  # fmt: skip
-    help_text = "Larger: fewer rows are given up, but smaller leaves have to withstand the noise."
-    parts = pick("K: leaves given up below 1/K of the mean", [5, 10, 20, 40, 80, 160], 20, "leaf_share", help_text)
+    help_text = (
+        "Rows that are given up count as wrong. Larger: fewer such rows, but smaller leaves have to withstand the "
+        "noise."
+    )
+    parts = pick(
+        "K: leaves with fewer rows than 1/K of the mean are given up",
+        [5, 10, 20, 40, 80, 160],
+        20,
+        "leaf_share",
+        help_text,
+    )
     help_text = "On average over all random trees, without noise."
     e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", help_text, percent_text)
     x, bound_values, best, printed = _proved(k, depth, d, parts, epsilon)

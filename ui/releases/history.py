@@ -38,8 +38,8 @@ def _show(book: Book) -> None:
     titled("Booked releases", None)
     if not populations:
         st.caption(
-            "None yet. A release from an uploaded table is booked here before its noise is drawn, so that the sum "
-            "stays after you close the app."
+            "None yet. The app writes down the cost of each release from an uploaded table here, before it draws "
+            "the noise. So the sum of ε is kept after you close the app."
         )
     for population in populations:
         _population(book, population)

@@ -14,7 +14,9 @@ from ui.shared.wording import plain, sum_text
 
 def show() -> None:
     """Ask for a forest file and a record, and show whether they belong together."""
-    with st.expander("Check a file against its record", icon=":material/fact_check:", key="check_file"):
+    with st.expander(
+        "Check a released forest against its release record", icon=":material/fact_check:", key="check_file"
+    ):
         left, right = st.columns(2)
         file = left.file_uploader("Released forest", ["json", "gz"], max_upload_size=MAX_UPLOAD_MB)
         text = right.file_uploader("Its record (JSON)", "json", max_upload_size=5)

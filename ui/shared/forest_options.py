@@ -61,7 +61,7 @@ ALLOW_DELTA = Option(
     "Allow δ = 10⁻⁶",
     "δ = 0: if two tables differ in one row (or person), any result is at most e^ε times as likely on one as on the "
     "other. With δ = 10⁻⁶ its probability may exceed this bound by 10⁻⁶ (one in a million). In return, the forest "
-    "mostly needs far less noise.",
+    "usually needs far less noise.",
     {"certified": {"off": 0.0, "on": DELTA}, "as_published": {}},
     switch=True,
 )
@@ -98,7 +98,7 @@ LEAF = Option(
     state.LEAF,
     "leaf_mechanism",
     "How a leaf draws its label",
-    "All of them prefer the most frequent class; they differ in how often they flip it.",
+    "Every rule prefers the most frequent class of a leaf. The rules differ in how often they publish another one.",
     {
         "certified": {
             "permute-and-flip": "permute-and-flip",
@@ -170,7 +170,7 @@ BOUND_M = Option(
     state.LARGEST_LEAF,
     "max_leaf",
     "M: largest value of a leaf",
-    "The public bound on what a leaf adds to a score. It also sets the size of a step.",
+    "The public bound on what a leaf adds to a score. It also sets how much a tree changes the scores.",
     {
         "certified": {"±1": 1.0, "±2": 2.0, "±4": 4.0, "±10": 10.0, "±100": 100.0},
         "as_published": {"1": 1.0, "10": 10.0, "100": 100.0},
@@ -191,8 +191,8 @@ BETA = Option(
     state.BETA,
     "beta",
     "Weight β of a tree",
-    "How much a tree counts. Computed from its noisy leaves it costs nothing more, but on large tables it is so small "
-    "that every tree sees the same problem.",
+    "How much a tree counts. From its noisy leaves, it costs no further ε. But on large tables it is then so small "
+    "that all trees learn nearly the same.",
     {
         "certified": {"all trees alike": "one", "from the noisy leaves": "post", "asked with noise": "laplace"},
         "as_published": {"exact (paper)": "published", "all trees alike, unlike it": "one"},

@@ -19,16 +19,16 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "unit of privacy": Entry(
         "What ε protects: one row. If a column of identifiers is declared, one person with all of their rows.",
-        "Neighboring tables differ in one unit: one row, or all rows with the same identifier. At most 256 rows of a "
-        "person count.",
+        "Neighboring tables differ in one unit: one row, or all rows with the same identifier. If a person has more "
+        "than 256 rows, only 256 of them are used.",
     ),
     "attribute, label": Entry(
         "What is known of a record, and what is to be predicted from it.",
         "The columns of the table: all but one are attributes, that one is the label; its values are the classes.",
     ),
     "differential privacy": Entry(
-        "What is published is nearly the same with any one row and without it. If a column of identifiers is "
-        "declared, this holds for any one person with all of their rows.",
+        "Whatever is published would have been about as likely without any one row: ε limits how much more or less "
+        "likely. With a column of identifiers, this holds for any one person with all of their rows.",
         "P(M(D) ∈ S) ≤ eᵋ P(M(D′) ∈ S) + δ for all neighboring tables D and D′ and every set S of outputs.",
     ),
     "ε (epsilon)": Entry(
@@ -52,7 +52,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "and one differs.",
     ),
     "mechanism": Entry(
-        "A rule that uses chance to make what is published.", "A random function from tables to outputs."
+        "A rule with chance in it: it turns a table into what is published.",
+        "A random function from tables to outputs.",
     ),
     "noise": Entry(
         "Random numbers that are added on purpose. Their distribution is known.",
@@ -63,11 +64,13 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "permute-and-flip": Entry(
         "A way to draw a label: mostly the most frequent class, now and then another one.",
-        "Classes in random order, each taken with probability e^(−ε · rows fewer than the first), until one is taken.",
+        "Classes in random order, each taken with probability e^(−ε · number of rows by which it trails the most "
+        "frequent class), until one is taken.",
     ),
     "exponential mechanism": Entry(
         "A way to choose at random, where a better choice is more likely.",
-        "P(choice) in proportion to e^(ε · score / (2 · sensitivity)).",
+        "P(choice) in proportion to e^(ε · score / (2 · sensitivity)); without the 2 if a further row can only "
+        "raise scores, as with counts and add-remove.",
     ),
     "smooth sensitivity": Entry(
         "How much one row can change a result, at most, for this table and those near it.",
@@ -84,7 +87,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "split, question": Entry(
         "What a tree asks of a record before it goes on.",
-        "A threshold of an attribute, or a value of it, or each value.",
+        "A threshold of an attribute, one value of it against all others, or one branch for each value.",
     ),
     "lead": Entry(
         "By how many rows the most frequent class of a leaf is ahead; with a column of identifiers, by how many "
@@ -114,7 +117,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "membership": Entry(
         "Whether a row is in the table, or a person if a column of identifiers is declared; an attack guesses it.",
-        "A test of D against D′. At 50:50 it is right in ½ + δ(0)/2 of guesses at most, which is at most eᵋ/(1 + eᵋ).",
+        "A test of D against D′. At 50:50 it is right in ½ + δ(0)/2 of guesses at most, where δ(0) is the least δ "
+        "at ε = 0. With δ = 0, this is at most eᵋ/(1 + eᵋ).",
     ),
     "TPR, FPR": Entry(
         "Of 100 rows in the table, and of 100 that are not: how many an attacker says are in it.",
@@ -144,14 +148,15 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "Drawn in floating point, from a public seed, from the raw rows.",
     ),
     "release": Entry(
-        "A forest that may be published.", "Drawn by exact samplers from the operating system's randomness."
+        "A forest drawn to be published. It costs its ε from the moment when its noise is drawn.",
+        "Drawn by exact samplers from the operating system's randomness.",
     ),
     "schema": Entry(
         "The columns, bounds and categories that are public without looking at the rows.",
         "The domain. ε does not cover what is read from the rows instead.",
     ),
     "scale of an attribute": Entry(
-        "The rough location of its values, so that questions fall among them.",
+        "Roughly which values are frequent, so that questions cut where the rows are.",
         "Quantiles of noisy histograms, which cost a part of ε; public where bounds alone are used.",
     ),
     "without privacy": Entry(

@@ -19,7 +19,10 @@ from ui.shared.page import badge
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
-_PUBLIC: Final = "The rule looks at no row of this table, so you may publish this reason."
+_PUBLIC: Final = (
+    "The rule uses only public facts: the rounded number of rows and the number of classes. So you may publish this "
+    "reason."
+)
 _NOT_YET: Final = (
     "Do not publish this reason yet: first confirm the number of {noun}s here, and the classes in the Data tab."
 )

@@ -113,7 +113,7 @@ def _upload() -> Table | None:
         # A visit to another page empties the widget. The file is kept until the user replaces, removes or clears it.
         file = state.ATTACHED.value = file or state.ATTACHED.value
         attached = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
-        forgotten = "forgotten when you clear it, or with your session, some time after you close the page"
+        forgotten = "forgotten when you press “Clear my data”, or some time after you close the page"
         saved = " The app saves what you state about its columns, as a project." if is_kept() else ""
         st.caption(f"{attached}Its rows stay in memory; they are {forgotten}.{saved}")
         if caution_on_space := uploads.shortage():
@@ -225,8 +225,9 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
         key=state.MODE,
         bind=LINKED,
         horizontal=True,
-        help="Certified: proved to keep its ε; tests and attacks find no error. As published: as a paper printed it, "
-        "whose claim about ε may be false; the page states the true loss where it is known.",
+        help="Certified, by this program and not by an authority: proved to keep its ε; tests and attacks find no "
+        "error. As published: as a paper printed it, whose claim about ε may be false; the page states the "
+        "true loss where it is known.",
     )
     mode = MODES.get(mode, "certified")
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
@@ -293,10 +294,10 @@ def share(choice: Choice) -> DeltaGenerator:
         st.button(
             "Clear my data",
             on_click=clear,
-            help="Forget uploads, edits and the forests of this session. What was spent stays in this session's sum, "
-            "without the names of your files: forgetting a release does not take it back. The name of the column that "
-            "identifies persons stays, because the released file states it, too."
-            f"{open_project.WHAT_STAYS if is_kept() else ''}",
+            help="Forget uploads, edits and the forests of this session. What was spent stays in this session's "
+            "sum, without the names of your files, because whoever has a released forest still has it. The "
+            "name of the column that identifies persons stays, because the released file states it, "
+            f"too.{open_project.WHAT_STAYS if is_kept() else ''}",
         )
     return figures_button
 

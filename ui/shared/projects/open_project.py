@@ -33,7 +33,8 @@ ANSWER_OF: Final = {
 }
 
 WHAT_STAYS: Final = (
-    " Projects, bookings and records, with the names of tables, also stay. You can delete them on the page “Releases”."
+    " Projects, and the bookings and records of releases, also stay, with the names of tables but without rows. You "
+    "can delete them on the page “Releases”."
 )
 _STALE: Final = (
     "The project **{name}** was changed in another tab or window, so your later changes here are not saved. “Load the "
