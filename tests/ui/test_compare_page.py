@@ -352,7 +352,7 @@ def test_alpha_has_a_line_for_each_strategy_and_states_which_differ(compare):
     spec = drawn(page, 1)
     names = [t["name"] for t in spec["data"] if t["mode"] == "lines+markers"]
     assert names[:4] == ["α = 0", "α = 0.1", "α = 0.5", "α = 1"] and len(names) == 7
-    assert "At ε = 3 **α" in words(page) and "mean of 5 simulated releases" in words(page)
+    assert "At ε = 3, **α" in words(page) and "mean of 5 simulated releases" in words(page)
 
 
 def test_voting_rules_have_a_line_each_and_equal_a_sweep(compare):
@@ -377,7 +377,7 @@ def test_voting_rules_have_a_line_each_and_equal_a_sweep(compare):
     for name, line in drawn_lines.items():
         assert np.allclose(numbers(line["y"]), means[name]), name
     text = words(page)
-    assert re.search(r"At ε = 3 \*\*(evidence|mean|majority|coin)", text) and "strategy" not in text
+    assert re.search(r"At ε = 3, \*\*(evidence|mean|majority|coin)", text) and "strategy" not in text
     assert "Noisy counts (depth 3, 9 trees), by how the forest combines the answers of its trees" in text
     assert page.query_params["varied"] in ("voting rule", ["voting rule"])
 

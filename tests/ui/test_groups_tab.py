@@ -108,4 +108,4 @@ def test_groups_count_persons_where_a_person_has_several_rows(app, mode):
     assert not app.exception
     table = next(table.value for table in app.dataframe if "persons" in table.value)
     assert table["group"].tolist() == ["f", "m"] and table["persons"].sum() == 180
-    assert "counts its held-out persons" in words(app)
+    assert "is the number of its held-out persons" in words(app)

@@ -162,7 +162,7 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
     at = {"a": Headroom(0.7, 0.8, 0.8, None, 0.01), "b": Headroom(0.7, 0.7, 0.7, None, 0.01)}
     text = insight(view, done, MeasureScale("accuracy", True, 0.7, None), at)
     assert text == (
-        "At ε = 1 **a** comes first: 80.0 %. No better than guessing by accuracy, at any ε and without noise too: b."
+        "At ε = 1, **a** comes first: 80.0 %. No better than guessing by accuracy, at any ε and without noise too: b."
     )
 
 
@@ -187,7 +187,7 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
             [0.6, 0.76, 0.74, 0.72],
             0.8,
             "This forest does best at ε = 0.1: 4.0 points below the same forest without noise. At "
-            "ε = 10 it is 8.0 points below.",
+            "ε = 10 it is 8.0 points below; depth and trees may suit a smaller ε better.",
         ),
         ([0.6, 0.76, 0.7, 0.69], 0.8, "This forest does best at ε = 0.1: 4.0 points"),
         ([0.6, 0.8, 0.74, 0.72], 0.8, "This forest does best at ε = 0.1: as well as the same forest without noise. At"),

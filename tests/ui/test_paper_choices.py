@@ -28,7 +28,7 @@ def test_compare_offers_the_settings_of_the_papers():
     slider = page.select_slider(key="own_RF-E_trees")
     assert slider.value == 30 and set(slider.options) >= TREES
     page.select_slider(key="eps").set_value(25.0).run()
-    assert not page.exception and "At ε = 25 **RF-E (30 trees)** comes first" in words(page)
+    assert not page.exception and "At ε = 25, **RF-E (30 trees)** comes first" in words(page)
 
 
 def test_choose_offers_the_largest_epsilon_of_the_papers():

@@ -54,7 +54,7 @@ def moves() -> TheoremView:
     why = f"{part}, of a score that is at most {n:,}."
     if bound >= n:
         first = next(rows for rows in range(2, 100) if m_alpha(alpha).sensitivity(rows) < rows)
-        why = f"{part}, and the score is at most {n:,}. From {first} rows on it says something."
+        why = f"{part}, and the score is at most {n:,}. From {first} rows on it is informative."
     status = BoundStatus(bound < n, why)
     note = (
         "Noise is in proportion to this number, so a small α needs less of it. The bound is attained: the row is the "

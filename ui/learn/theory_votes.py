@@ -84,7 +84,7 @@ def votes() -> TheoremView:
             why = f"the bound says {at_most(bound)}, and guessing gets {share(guessing)} wrong"
         when = f"No number of trees helps, because the bound stays above twice a tree’s error, {share(2 * e)}."
         if first:
-            when = f"The bound says something from {first:,} trees on."
+            when = f"The bound is informative from {first:,} trees on."
         why = f"{why}. {when} {truth}"
     averaged = average_bound(e, slack_of(k, rows, confidence))
     known = (
@@ -182,7 +182,7 @@ def private() -> TheoremView:
         "here, as no bundled table has so many rows."
     )
     alt = f"Probability that the bound holds by rows: {size_text(probability)} at {size_text(n)} rows."
-    return TheoremView(status, [Picture("When the proof says something", "From a formula", figure, alt)], note)
+    return TheoremView(status, [Picture("When the proof is informative", "From a formula", figure, alt)], note)
 
 
 def _proof_status(
@@ -204,7 +204,7 @@ def _proof_status(
     best = "No number of trees up to 10,001 makes it say something."
     if least:
         best = f"With the best number of trees it takes {size_text(least)} rows."
-    enough = f"With {k:,} trees it says something {f'from {size_text(first)} rows on' if first else 'for no rows'}."
+    enough = f"With {k:,} trees it is informative {f'from {size_text(first)} rows on' if first else 'for no rows'}."
     return BoundStatus(
         False,
         f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it holds with a probability of at least "

@@ -140,9 +140,8 @@ def what_privacy_costs(
         gap = headroom.nonprivate - means.max()
         compared = f"{points(gap)} below" if gap > 0 else "as well as"
         text = f"This forest does best at ε = {epsilons[means.argmax()]:g}: {compared} the same forest without noise. "
-        text += (
-            f"At {last} it is {points(headroom.nonprivate - means[-1])} below: its shape may suit a smaller ε better."
-        )
+        text += f"At {last} it is {points(headroom.nonprivate - means[-1])} below; "
+        text += "depth and trees may suit a smaller ε better."
     elif headroom.floor + POINT < means[-1] <= headroom.floor + headroom.noise:
         luck = points(headroom.noise)
         text = f"Even at {last} it is not clearly better than guessing: {luck} may be luck on so few rows."
