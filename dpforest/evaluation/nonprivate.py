@@ -14,7 +14,7 @@ from dpforest.tables.domain import Domain
 # The models use one thread, because scikit-learn's worker threads reset Python's warning filters for the whole process.
 REFERENCES = {
     "CART": DecisionTreeClassifier(min_samples_leaf=5, random_state=0),
-    "Breiman's forest": RandomForestClassifier(100, min_samples_leaf=2, random_state=0),
+    "random forest": RandomForestClassifier(100, min_samples_leaf=2, random_state=0),
 }
 TREES_A_STEP = 5
 _MOST = 100 + TREES_A_STEP  # more than the forest's 100 trees, so that `share` reaches 1 only if all models are scored
@@ -48,7 +48,7 @@ class NonprivateModels:
     >>> while not models.done:
     ...     models.step()
     >>> list(models.metrics), models.metrics["CART"]["accuracy"] > 0.7
-    (['CART', "Breiman's forest"], True)
+    (['CART', 'random forest'], True)
     """
 
     def __init__(self, domain: Domain, split: Split) -> None:

@@ -60,7 +60,7 @@ def test_explore_reports_a_forest_that_learns_nothing_and_names_others(opened, k
     text = words(page)
     assert "**This forest learns nothing here that makes it more often right.**" in text
     assert "At no ε is it better than always saying “yes” (71.2 %)" in text
-    assert "Breiman's forest, without privacy, gets 100.0 %" in text or "CART, without privacy, gets 100.0 %" in text
+    assert "random forest, without privacy, gets 100.0 %" in text or "CART, without privacy, gets 100.0 %" in text
     assert "“income” in" in text and "narrower public bounds" in text
     assert "no better than guessing" in text and "best of those tried: " in text
     assert "None of the other forests is better than guessing at ε = 1 either." in text

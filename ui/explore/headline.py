@@ -40,7 +40,7 @@ def header(choice: Choice) -> None:
     )
 
 
-_PLAIN_NAMES: Final = {"Breiman's forest": "a usual random forest"}
+_PLAIN_NAMES: Final = {"random forest": "a usual random forest"}
 
 
 def _question(neighbors: str, one: str) -> str:
