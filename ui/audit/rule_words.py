@@ -143,8 +143,8 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
             )
         action = (
             "**What we did:** the app's forest draws its labels by permute-and-flip instead, which keeps ε exactly; "
-            "with two classes and one row added or removed, nothing that keeps ε flips less. The published rule is "
-            "here for study and cannot be released."
+            "with two classes and one row added or removed, nothing that keeps ε and treats classes alike flips "
+            "less. The published rule is here for study and cannot be released."
         )
         return f"{claimed} {truth} {action}"
     half = "" if rows_changed(neighbors) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."

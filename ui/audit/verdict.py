@@ -108,10 +108,10 @@ def flips(audit: Audit, curves: LeafCurves) -> None:
     step = "that is taken away" if rows_changed(audit.neighbors) == 1 else "that is exchanged for one of another leaf"
     st.caption(
         "**The least flip rate, in words:** take a leaf whose rows all have the same class, and a rule that treats "
-        f"all classes alike. An empty leaf can only guess, so in {chance((k - 1) / k)} of releases it publishes "
-        f"another class. Each row {step} may change that by a factor of eᵋ at most, and a leaf with a lead of j rows "
-        "is j such steps away from an empty one. Such a rule keeps ε only if it flips in at least e⁻ʲᵋ · "
-        f"{k - 1}/{k} of releases. A curve in the gray area breaks the promise."
+        f"all classes alike. Without these rows the leaf can only guess, so in {chance((k - 1) / k)} of releases it "
+        f"publishes a class other than theirs. Each row {step} may change that by a factor of eᵋ at most, and a leaf "
+        "with a lead of j rows is j such steps away from an empty one. Such a rule keeps ε only if it flips in at "
+        f"least e⁻ʲᵋ · {k - 1}/{k} of releases. A curve in the gray area breaks the promise."
     )
 
 

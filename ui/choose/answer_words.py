@@ -106,7 +106,8 @@ def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
     if check.is_sure:
         text = (
             f"Checked: {check.reached} of {check.releases} further simulated releases {reach}, so at least "
-            f"{percent_down(check.at_least)} of all releases do (95 % confidence)."
+            f"{percent_down(check.at_least)} of all releases do (95 % confidence for all checks of all forests "
+            "together)."
         )
     else:
         so_far = f"so far {check.reached} of {check.releases} {reach}" if check.releases else "it starts now"
@@ -127,7 +128,10 @@ def how_read(answers: Answers, forest: str, scale: MeasureScale) -> str:
         rows = len(answers.labels)
         held_out = f"{plural(rows, 'row')} {'is' if rows == 1 else 'are'} held out"
         text += f"Light band: margin because only {held_out}, at most {amount}. "
-    text += f"An ε is enough where the whole band is above the needed {scale.name}. "
+    text += (
+        f"An ε is enough where {'both bands are' if answers.margin_rows is not None else 'the band is'} above the "
+        f"needed {scale.name}. "
+    )
     return text + "Full dots are checked (95 % confidence); hollow dots are estimates."
 
 

@@ -47,7 +47,8 @@ def show(choice: Choice, view: ForestView) -> None:
         "How the rows are weighted",
         "Do not share",
         help="Before each tree, rows that the earlier trees misclassify weigh more. The thick line covers the middle "
-        "half of the rows, the thin line all rows. The dotted line is the largest weight that the noise allows for.",
+        "half of the rows, the thin line all rows. The dotted line is the largest weight for which the "
+        "noise was sized.",
     )
     _, class_of_tree = view.boosters
     first = int(class_of_tree.min())  # with more than two classes, each class has a booster; draw only the first one

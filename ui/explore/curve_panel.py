@@ -246,8 +246,8 @@ def price(repeats: int, epsilons: np.ndarray, ledger: Ledger, delta: float = 0.0
         f"These are simulated; nothing is released. Releasing {forests} at "
         f"ε = {epsilon_text(budget.epsilon(delta))} would cost ε = "
         f"{sum_text(each.epsilon(delta))}{at}, and all {repeats * n_epsilons} of the curve would cost ε = "
-        f"{sum_text(all_of_them.epsilon(delta))}{at} ({ledger.neighbors}); no ε covers the lines without "
-        f"noise.{mu_note}"
+        f"{sum_text(all_of_them.epsilon(delta))}{at} ({ledger.neighbors}). The lines without noise have no "
+        f"privacy at any ε: never publish them.{mu_note}"
     )
 
 

@@ -36,7 +36,8 @@ def header(choice: Choice) -> None:
         f"The smaller ε (epsilon), the less sure an attacker can be {_question(settings.neighbors, subject.one)}."
         + (NOT_PUBLIC if table.domain.leaks() else "")
         if settings.certified
-        else "The app shows this forest as it was published. Below are its claimed ε and the loss that is proved."
+        else "The app shows this forest as it was published. Below are its claimed ε and what is known about its "
+        "true loss."
     )
 
 
@@ -120,7 +121,8 @@ class KeyFigures:
             "The best of the models without privacy that the app tries, on the same held-out rows: scikit-learn's "
             "CART, scikit-learn's random forest (Breiman's), and a forest of the same kind as yours without noise. "
             "This last forest has all rows in every tree and, if a rule sets the depth, the deepest trees that the "
-            "rule allows. The page Compare also shows the other forests without noise."
+            "rule allows. So the gap to it does not come from noise alone. The page Compare also shows the other "
+            "forests without noise."
         )
         best, balanced = (
             ceiling_of(result, [self._baselines], measure) for measure in ("accuracy", "balanced_accuracy")

@@ -67,8 +67,9 @@ PROOF: Final = Step(
         AnswerOption("any number", False, "Then ε would promise nothing."),
     ),
     control=Control("Releases of each table", ("100", "1,000", "10,000"), "10,000"),
-    reveal="Allowed: 6.6. The formula says 20.4, 8.4 times as many as with B: a loss of 2.13, not 1. The app’s own "
-    "rule, permute-and-flip: 18.4 and 6.8, exactly e times. The author withdrew the rule in 2021.",
+    reveal="Allowed: 6.6. The formula says 20.4, 8.4 times as many as with B. The privacy loss is ln 8.4 = 2.13, "
+    "where 1 is allowed. The app’s own rule, permute-and-flip: 18.4 and 6.8, exactly e times. The author "
+    "withdrew the rule in 2021.",
     take_away="Counting can show that a promise is broken; only a proof can show that it is kept. 100 draws show "
     "this break; 1,000 prove it in most cases.",
     links=(
@@ -136,8 +137,8 @@ CHOOSE: Final = Step(
     ),
     control=Control("ε", ("0.01", "0.03", "0.1", "0.3", "1", "3", "10"), "0.1"),
     reveal="More wrong of 1,000: school 44, hospital 84 (± 48 from one release to the next), bank 14. A clinic with "
-    "155 patients: 228 wrong at ε = 1, but always saying “lives” only 206. No ε makes this tree better than "
-    "that: do not publish it.",
+    "155 patients, ε = 1: 228 of 1,000 wrong, but only 206 by always saying “lives”. At none of these ε is this tree "
+    "better: do not publish it.",
     take_away="Rows buy privacy. There is no right ε; there is an ε whose two costs you can say aloud. Choosing it by "
     "looking at results from private rows reveals something, too, and ε does not cover it.",
     links=(

@@ -70,8 +70,8 @@ def reasons_of(cells: Sequence[Record]) -> dict[str, list[str]]:
 def _list_tests(tests: Sequence[PairedTest]) -> None:
     """List the paired tests of a table. Such a test finds a difference that is small but has one sign in all cells."""
     st.caption(
-        "Our figures against the printed ones, by paired t-tests. One test in twenty has p < 0.05 by luck:\n"
-        + "\n".join(f"- {test.words}" for test in tests)
+        "Our figures against the printed ones, by paired t-tests. Even if nothing differed, about one test in twenty "
+        "would have p < 0.05:\n" + "\n".join(f"- {test.words}" for test in tests)
     )
 
 

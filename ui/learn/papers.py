@@ -47,7 +47,7 @@ PAPERS: Final = (
         "Trees whose questions are drawn at random, with Laplace noise on the counts in their leaves, are "
         "private and still accurate.",
         "The proof is right for noise of scale k/η in real numbers (η is ε here, k the number of trees). For noise "
-        "in floating-point numbers (a computer's ordinary decimal numbers) it is not: their last digits can reveal "
+        "in floating-point numbers (the rounded numbers of ordinary programs) it is not: their last digits can reveal "
         "the count, so as published the claim is false. The certified forest draws whole numbers.",
         "In floating-point numbers, some noisy counts are possible with 10 rows but never with 11, at any ε. "
         "The claim about accuracy has an error, too. A leaf with 10,000 rows of one class and none of the other has a "
@@ -63,8 +63,8 @@ PAPERS: Final = (
         "Leaves publish one label each, and where one class has a large lead, hardly any noise is needed. So forests "
         "become far more accurate at the same ε.",
         "The leaf mechanism does not keep ε, for any ε: the amount of noise reveals the lead. The author "
-        "withdrew it in 2021. Permute-and-flip on the counts keeps ε, and with two classes no mechanism with the "
-        "same ε flips a label less often.",
+        "withdrew it in 2021. Permute-and-flip on the counts keeps ε, and with two classes and one row added or "
+        "removed, no mechanism that keeps ε and treats classes alike flips a label less often.",
         "At ε = 1, a leaf with one row publishes the wrong label in 20.4 % of releases, and with a second row of the "
         "same class in 2.43 %. That is 8.4 times as often, where e = 2.72 times is allowed.",
         (("data", "mushroom"), ("forest", "majority labels"), ("mode", "as published"), ("depth", "11")),

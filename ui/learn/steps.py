@@ -20,7 +20,7 @@ HOOK: Final = Step(
     text="Thirty students, one row each. Seats, heights and birthdays are on the class list; who failed is secret. The "
     "school publishes small random decision trees. Each leaf says how many of its students passed and how many failed, "
     "exactly. No names, only counts. Each tile is a student. A coin would guess 15 of 30.",
-    question="How many trees until all thirty are rebuilt?",
+    question="How many trees until all thirty secrets are revealed?",
     answers=(
         AnswerOption(
             "never, there are no names in counts",
@@ -82,8 +82,8 @@ LEAF: Final = Step(
     control=Control("Students in the leaf", tuple(str(n) for n in range(11)), "1"),
     reveal="Half of 1/e is 18.4 %. An empty leaf: 50 %. With 2 students 6.8 %, with 3 2.5 %, with 5 0.34 %, with 10 "
     "0.002 %.",
-    take_away="Noise is a lie with a known rate. It hides one student and leaves crowds visible: a lead of 4 rows "
-    "makes it rarer than 1 % (at ε = 0.1 it takes 40).",
+    take_away="Noise is a lie with a known rate. It hides one student and leaves crowds visible: with 4 "
+    "students in the leaf, the lie is rarer than 1 % (at ε = 0.1, with 40).",
     links=(Link("Open in the app: this rule in Audit", AUDIT, (("rule", "permute-and-flip"), ("eps", "1"))),),
     aside_title="The same with two coins",
     aside="Heads: tell the truth. Tails: toss again, and say what that coin says. The answer is wrong in 25 %. For "

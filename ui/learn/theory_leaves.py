@@ -183,7 +183,7 @@ def floor() -> TheoremView:
         f"Flip rates by lead. At lead {lead}: floor {chance_down(floor_rates[lead])}, permute-and-flip "
         f"{chance(certified[lead])}, rule of 2017 {chance(paper[lead])}."
     )
-    return TheoremView(status, [Picture("The least that a label must flip", "From a formula", figure, alt)], note)
+    return TheoremView(status, [Picture("How often a label must flip, at least", "From a formula", figure, alt)], note)
 
 
 def floor_and_rules(epsilon: float, classes: int, leads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

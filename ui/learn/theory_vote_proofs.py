@@ -184,7 +184,7 @@ def other_rows() -> TheoremView:
             f"wrong. {wants}"
         )
     else:
-        why = f"at {size_text(n)} rows its probability is below 0, which is no information. {wants}"
+        why = f"at {size_text(n)} rows its lower limit of a probability is below 0, which is no information. {wants}"
     halved = 1 - sure_rows(e, d, rule, parts / 2)
     note = (
         f"It asks for {k:,} trees, four times as many as on the training rows, where the bound is "

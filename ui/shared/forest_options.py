@@ -115,7 +115,8 @@ LABEL_ROWS = Option(
     state.ROWS,
     "partition",
     "Rows and trees",
-    "With each row in one tree, each tree has all of ε.",
+    "If each row is in one tree, every tree may spend all of ε, because no row pays twice. If all rows are in every "
+    "tree, the trees share ε.",
     {
         "certified": {"each row in one tree": "independent", "all rows in every tree": "shared"},
         "as_published": {"equal blocks of rows": "blocks", "all rows in every tree": "shared"},

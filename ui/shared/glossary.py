@@ -139,6 +139,10 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "Proved to keep its ε; tests and attacks find no error.",
         "Every noisy answer is charged to the ledger, which adds up to ε at most.",
     ),
+    "privacy loss": Entry(
+        "How many times as likely one row can make what is published, as a logarithm. ε is the most that is promised.",
+        "The largest |ln P(M(D) ∈ S) − ln P(M(D′) ∈ S)| over neighboring tables and sets S, for δ = 0.",
+    ),
     "as published": Entry(
         "What a paper printed. Some break their promise; the Audit page states the true loss where it is known.",
         "The paper's own mechanism, with its true loss where one is known.",
@@ -158,6 +162,18 @@ GLOSSARY: Final[dict[str, Entry]] = {
     "scale of an attribute": Entry(
         "Roughly which values are frequent, so that questions cut where the rows are.",
         "Quantiles of noisy histograms, which cost a part of ε; public where bounds alone are used.",
+    ),
+    "held-out rows": Entry(
+        "Rows that are set aside before a forest learns, to measure how often it is right.",
+        "A random 30 % of the rows, the same for all forests and all ε.",
+    ),
+    "release record": Entry(
+        "What was released, when, by whom, for what, and at what cost: a page to sign.",
+        "JSON with settings, sources of the schema, the sum of ε and δ, and the SHA-256 of the released file.",
+    ),
+    "floor of a leaf": Entry(
+        "The lowest rate at which any rule that keeps ε and treats classes alike must flip a label.",
+        "e^(−jε) · (k − 1)/k for a leaf of one class with j rows, with k classes and add-remove.",
     ),
     "without privacy": Entry(
         "The best of a few forests that protect no row: a yardstick, not a limit.",
