@@ -80,7 +80,7 @@ class PartitionedForest(Comparator):
 def grow_tree(seed, tree, n_structure, rule, rows, settings):
     """Grow one tree in level order. Return kind, feature, threshold, first child, leaf counts, and deepest level."""
     m, n = rows.words.shape
-    parts = _parts(rows.words, draw_structure(seed, tree, n, n_structure), n_structure, settings.each)
+    parts = _parts(rows.words, draw_structure(seed, tree, n, n_structure), n_structure, settings.least_per_side)
     scratch = Scratch(
         np.zeros(rows.n_classes, np.int64),
         np.zeros(rows.n_classes, np.int64),
@@ -127,7 +127,7 @@ def _split(node, child, goes_on, rule, rows, settings, parts, nodes, scratch, ro
     middle = span[0] + _mark(parts.structure[f, span[0] : span[1]], cut, categorical, scratch)
     for right in range(2):
         _add_child(node, child, right, middle, middle_est, nodes)
-        enough = goes_on and nodes.span[child + right, 3] - nodes.span[child + right, 2] >= settings.to_split
+        enough = goes_on and nodes.span[child + right, 3] - nodes.span[child + right, 2] >= settings.least_to_split
         nodes.is_open[child + right] = enough and not _is_pure(scratch.total if right else scratch.left)
     if nodes.is_open[child] or nodes.is_open[child + 1]:
         _partition_columns(span, parts, scratch)

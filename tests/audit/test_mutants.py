@@ -102,5 +102,5 @@ def test_compiled_callers_are_replaced_in_all_modules_and_leave_no_cache():
 
 def test_code_that_has_changed_is_refused():
     for old in ("not there", "n"):
-        with pytest.raises(ValueError, match="has changed; mend the mutant"), mutated(replace(MUTANTS[0], old=old)):
+        with pytest.raises(ValueError, match="has changed; correct the mutant"), mutated(replace(MUTANTS[0], old=old)):
             pass
