@@ -48,7 +48,7 @@ def test_moving_epsilon_changes_the_words_and_not_the_lines(explore: Explore) ->
     lines = [t["y"] for t in Chart(explore.page, titled("accuracy at")).traces() if t.get("name")]
     with rerun(explore.page):
         explore.slider("Privacy budget ε").press("ArrowRight")
-    expect(explore.main.get_by_text(re.compile("At ε = 1.5 .* comes first"))).to_be_visible()
+    expect(explore.main.get_by_text(re.compile("At ε = 1.5, .* comes first"))).to_be_visible()
     assert [t["y"] for t in Chart(explore.page, titled("accuracy at")).traces() if t.get("name")] == lines
 
 
