@@ -41,12 +41,12 @@ class PairedTest:
         """The result of the test in one sentence.
 
         >>> PairedTest("ε = 1, 100 trees", 7, -4.71, -2.93, 0.026).words
-        'ε = 1, 100 trees: ours minus printed is −4.7 points in the mean over 7 cells (t = −2.9, p = 0.026).'
+        'ε = 1, 100 trees: ours minus printed is −4.7 points on average over 7 cells (t = −2.9, p = 0.026).'
         """
         group = f"{self.group}: ours" if self.group else "Ours"
         mean, t = (f"{value:+.1f}".replace("-", "−") for value in (self.mean, self.t))
         p = f"p = {self.p:.3f}" if self.p >= 0.001 else "p < 0.001"
-        return f"{group} minus printed is {mean} points in the mean over {self.n} cells (t = {t.lstrip('+')}, {p})."
+        return f"{group} minus printed is {mean} points on average over {self.n} cells (t = {t.lstrip('+')}, {p})."
 
 
 def paired_tests(records: Iterable[Record]) -> list[PairedTest]:

@@ -75,8 +75,8 @@ def recommend(domain: Domain, epsilon: float, delta: float = 0, *, size: int) ->
     >>> domain = load_dataset("adult").domain
     >>> estimator, reason = recommend(domain, 0.1, size=30_000)
     >>> type(estimator).__name__, reason
-    ('FriedmanSchusterClassifier', 'ε × rows / classes is about 1,500. On public tables with 12 to 2,000, one greedy \
-tree was the most accurate forest.')
+    ('FriedmanSchusterClassifier', 'ε × rows / classes is about 1,500. From 12 to 2,000, one greedy tree was on \
+average the most accurate forest on public tables.')
     >>> type(recommend(domain, 1, size=30_000).estimator).__name__
     'RandomTreeBoosterClassifier'
     """
@@ -110,16 +110,18 @@ def _recommend_by_limits(amount: float, delta: float, noun: str) -> tuple[Forest
     if amount < FEW:
         return RandomTreeBoosterClassifier(delta=0), (
             f"{start}. Below {FEW} every forest often guesses, and {booster} with δ = 0 was the most accurate one "
-            "on public tables."
+            "on average over public tables."
         )
     if delta > 0:
         return RandomTreeBoosterClassifier(delta=delta), (
-            f"{start}, and from {FEW} on {booster} with δ above 0 was the most accurate forest on public tables."
+            f"{start}, and from {FEW} on, {booster} with δ above 0 was on average the most accurate forest on public "
+            "tables."
         )
     if amount < MANY:
         return FriedmanSchusterClassifier(), (
-            f"{start}. On public tables with {FEW} to {MANY:,}, one greedy tree was the most accurate forest."
+            f"{start}. From {FEW} to {MANY:,}, one greedy tree was on average the most accurate forest on public "
+            "tables."
         )
     return RandomTreeBoosterClassifier(delta=0), (
-        f"{start}, and from {MANY:,} on {booster} was the most accurate forest with δ = 0 on public tables."
+        f"{start}, and from {MANY:,} on, {booster} was on average the most accurate forest with δ = 0 on public tables."
     )

@@ -91,7 +91,7 @@ def test_repeats_add_up_in_mu_squared():
     whole = PrivacyLoss.gaussian(4 * total).epsilon(DELTA)
     assert 2 < sixteen < Fraction("2.3") and 32 < whole < 16 * sum(EPSILONS) / 4
     assert f"16 forests at ε = 1 would cost ε = {sum_text(sixteen)} at δ = 10⁻⁶, and all 288 of the curve" in price
-    assert f"of the curve would cost ε = {sum_text(whole)} at δ = 10⁻⁶ (replace-one); no ε covers" in price
+    assert f"of the curve would cost ε = {sum_text(whole)} at δ = 10⁻⁶ (replace-one). The lines without noise" in price
     assert price.endswith("What Gaussian noise costs adds up in μ², not in ε.")
 
 

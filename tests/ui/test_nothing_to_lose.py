@@ -86,7 +86,7 @@ def test_explore_names_the_price_where_there_is_one(opened):
     table = "\n".join(["size;big", *(f"{v};{'yes' if v > 1 else 'no'}" for v in x), ""]).encode()
     text = words(opened(data=table, forest="one greedy tree"))
     assert (
-        "learns nothing" not in text and "privacy costs this forest less than one point compared with the same" in text
+        "learns nothing" not in text and "privacy costs this forest less than one point compared with a forest" in text
     )
 
 
@@ -172,8 +172,8 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
         (
             [0.6, 0.79, 0.8, 0.8],
             0.8,
-            "From ε = 0.1 on, privacy costs this forest less than one point compared with the "
-            "same forest without noise (80.0 %).",
+            "From ε = 0.1 on, privacy costs this forest less than one point compared with a "
+            "forest of its kind without noise (80.0 %).",
         ),
         (
             [0.6, 0.71, 0.718, 0.72],
@@ -181,22 +181,30 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
             "From ε = 1 on, privacy takes less than a quarter of what the same forest "
             "learns without noise (2.0 points above guessing).",
         ),
-        ([0.6, 0.6, 0.65, 0.7], 0.8, "Even at ε = 10 privacy takes away all that the same forest learns without noise"),
-        ([0.6, 0.7, 0.75, 0.77], 0.8, "Even at ε = 10 it stays 3.0 points below the same forest without noise."),
+        (
+            [0.6, 0.6, 0.65, 0.7],
+            0.8,
+            "Even at ε = 10 privacy takes away all that a forest of its kind learns without noise",
+        ),
+        ([0.6, 0.7, 0.75, 0.77], 0.8, "Even at ε = 10 it stays 3.0 points below a forest of its kind without noise."),
         (
             [0.6, 0.76, 0.74, 0.72],
             0.8,
-            "This forest does best at ε = 0.1: 4.0 points below the same forest without noise. At "
-            "ε = 10 it is 8.0 points below; depth and trees may suit a smaller ε better.",
+            "This forest does best at ε = 0.1: 4.0 points below a forest of its kind without noise. At "
+            "ε = 10 it is 8.0 points below: perhaps its depth and number of trees are better for a smaller ε.",
         ),
         ([0.6, 0.76, 0.7, 0.69], 0.8, "This forest does best at ε = 0.1: 4.0 points"),
-        ([0.6, 0.8, 0.74, 0.72], 0.8, "This forest does best at ε = 0.1: as well as the same forest without noise. At"),
+        (
+            [0.6, 0.8, 0.74, 0.72],
+            0.8,
+            "This forest does best at ε = 0.1: as well as a forest of its kind without noise. At",
+        ),
         ([0.6, 0.75, 0.8, 0.8], 0.75, "From ε = 1 on this forest does better with noise than without."),
         ([0.6, 0.7, 0.712, 0.705], 0.705, "hardly better than guessing, so what privacy costs is unknown"),
     ],
 )
 def test_sentences_on_cost(means, without_noise, sentence):
-    """Each sentence names what the accuracy is compared with: the same forest without noise, or guessing."""
+    """Each sentence names what the accuracy is compared with: a forest of its kind without noise, or guessing."""
     means = np.array(means)
     assert sentence in what_privacy_costs(EPSILONS, means, Headroom(0.7, without_noise, means.max(), None, 0.01), None)
 
@@ -206,7 +214,7 @@ def test_the_sentence_on_cost_names_the_best_without_privacy_where_the_card_does
     """The sentence names the best model of Explore's card “Without privacy” if it exceeds the forest without noise."""
     means = np.array([0.6, 0.795, 0.8, 0.8])
     sentences = what_privacy_costs(EPSILONS, means, Headroom(0.7, 0.8, 0.8, best, 0.01), "CART")
-    assert "compared with the same forest without noise (80.0 %)." in sentences
+    assert "compared with a forest of its kind without noise (80.0 %)." in sentences
     assert (f"The best model without privacy (CART) reaches {100 * best:.1f} %." in sentences) == named
 
 

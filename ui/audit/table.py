@@ -73,15 +73,16 @@ def show(neighbors: str) -> None:
         height="content",
     )
     st.caption(
-        f"For every weak point of a forest that the authors know, it was fitted {audit['trials']:,} times or more to "
-        f"each of two tables that differ in one row ({WORDS[neighbors]}). In lines with *persons*, they differ in a "
-        "person with seven rows. *Attack proved* is a lower bound on the loss; it is wrong with a probability of at "
-        "most one in a million. Above ε, it proves that the claim is false. Below ε it proves nothing. *Holds*: a "
-        "proof says so, and no attack contradicts it. *Nothing found*: there is no proof. *Loss computed*: the "
-        "largest loss of all leaves with few rows. For other forests, it is the largest in fits that were computed "
-        "again with known noise; the true loss may be larger. As published, noise is drawn in floating-point "
-        "numbers (the rounded numbers of ordinary programs), for which no finite bound is proved. Made on "
-        f"{audit['date']}; repeat it with `python -m dpforest.audit`."
+        f"For every weak point that we know of, the forest was fitted {audit['trials']:,} times or more to each of "
+        f"two tables that differ in one row ({WORDS[neighbors]}). In lines with *persons*, they differ in a person "
+        "with seven rows. *Attack proved* is a lower bound on the loss; it is wrong with a probability of at most "
+        "one in a million. Above ε, it proves that the claim is false. Below ε it proves nothing. *Holds*: a proof "
+        "says so, and no attack contradicts it. *Nothing found*: there is no proof. *Loss computed*: if questions "
+        "are drawn at random and ε is for a row, the largest loss of all leaves with few rows, plus what was asked "
+        "before. For other forests, the largest in fits that were computed again with known noise; the true loss "
+        "may be larger. As published, noise is drawn in floating-point numbers (the rounded numbers of ordinary "
+        f"programs), for which no finite bound is proved. Made on {audit['date']}; repeat it with `python -m "
+        "dpforest.audit`."
     )
 
 

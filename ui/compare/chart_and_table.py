@@ -109,7 +109,7 @@ def table(view: Comparison, lines: Sequence[SweepJob], result: SweepResult, leve
                 "accuracy": mean,
                 "8 in 10 from": private["accuracy", "low"],
                 "to": private["accuracy", "high"],
-                "same forest without noise": noiseless,
+                "its kind without noise": noiseless,
                 "best above guessing": "no more than luck"
                 if forest_headroom.has_none
                 else points(max(noiseless, forest_headroom.private) - forest_headroom.floor),
@@ -150,7 +150,7 @@ def show_table(table: pd.DataFrame, n: int, place: Any = st) -> None:
             **dict.fromkeys(shares, share),
             **dict.fromkeys(("AUC", "F1", "log-loss", "calibration error"), three_digits),
             "forest": st.column_config.TextColumn(pinned=True),
-            "same forest without noise": st.column_config.NumberColumn(
+            "its kind without noise": st.column_config.NumberColumn(
                 format="percent", help="The price of privacy is the loss compared with this."
             ),
             "best above guessing": st.column_config.TextColumn(

@@ -89,7 +89,7 @@ class Panel:
         self._name = measure_name if measure_name in MEASURES else "accuracy"
         self.measure = MEASURES[self._name]
         self._drawn, self._redrawn = self._figure(result), 0
-        with st.expander("The curve as a chart, with the same forest without noise and with ε of known releases"):
+        with st.expander("The curve as a chart, with a forest of its kind without noise, and with ε of known releases"):
             self._place = st.empty()
             chart(self._drawn, self._alt(result), self._place, title=_TITLE, key="curve_0")
         with st.container(
@@ -206,7 +206,7 @@ class Panel:
         ceiling_words = f", the best without privacy {percent(ceiling.value)}" if ceiling else ""
         return (
             f"{self._name.capitalize()} goes from {percent(mean[0])} at ε = {epsilons[0]:g} to {percent(mean[-1])} at "
-            f"ε = {epsilons[-1]:g}; the floor is {percent(self._floor)}, this forest without noise "
+            f"ε = {epsilons[-1]:g}; the floor is {percent(self._floor)}, its kind without noise "
             f"{percent(float(exact))}{ceiling_words}."
         )
 

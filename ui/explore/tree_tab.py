@@ -175,8 +175,8 @@ def _how_drawn(choice: Choice, view: ForestView) -> str:
         )
     if view.scale is not None:
         return (
-            "These questions were drawn at random. Of a question, rows affect only where it cuts a number, through "
-            "noisy histograms. "
+            "These questions were drawn at random. The rows influence only at which values questions cut a "
+            "number; noisy histograms decide this. "
         )
     return "These questions were drawn at random, without a look at the rows; so they tell nothing and cost no ε. "
 

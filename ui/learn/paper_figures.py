@@ -28,9 +28,10 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
     titled(
         f"Printed and measured: {item}",
         None,
-        help="Points on the dotted line equal the printed figures. Full dots: a certified mechanism, which keeps its "
-        "ε. Other marks: the mechanism as published. Equal: within 2 points of the printed figure. "
-        "Compatible: within the spread in the table. Contradicts: neither. Bars: one standard deviation over folds.",
+        help="Points on the dotted line equal the printed figures. Full dots: a certified mechanism, which keeps "
+        "its ε. Other marks: the mechanism as published. Equal: within 2 points of the printed figure. "
+        "Compatible: within the number of points in the column “compatible within”. Contradicts: neither. "
+        "Bars: one standard deviation over folds.",
     )
     verdicts = Counter(cell.verdict for cell in cells)
     counts = [f"{look.text} {name}: {verdicts[name]}" for name, look in VERDICTS.items() if verdicts[name]]

@@ -236,5 +236,6 @@ STEPS: Final = (HOOK, LEAF, PROMISE, VOTES, BUDGET, DEPTH, PROOF, REBUILD, CHOOS
 FOOTER: Final = (
     "Neighboring tables differ by one row, added or removed (add-remove); δ = 0. If a table declares a column of "
     "identifiers, ε holds for a person with all their rows. Names are made up. The rows of Nursery were made from "
-    "rules for judging applications, and are no real families. Some forests elsewhere in the app spend δ > 0."
+    "rules for judging applications, and are no real families; the bank’s customers are people of a census. Some "
+    "forests elsewhere in the app spend δ > 0."
 )

@@ -56,11 +56,12 @@ def divided() -> TheoremView:
     if empty:
         reach = f"with this share its rarest leaf would have less than one row on average from depth {empty} on"
     note = (
-        f"Dividing the rows has a price, too: the rarest leaf of depth {depth} takes {size_text(needed)} rows for "
-        f"one row on average, and {size_text(needed * n_trees)} if {n_trees:,} trees divide them. {name} has "
-        f"{rows:,} rows; {reach}. In the paper’s Example 1, each attribute has three values, so a tree of this depth "
-        f"has {3**depth:,} leaves: one is the fullest, and {leaves_without_rarest(depth):,} others have no rare "
-        f"value on their path. The paper’s formula gives {max(leaves_without_rarest(depth, 'published'), 0)} others."
+        f"Dividing the rows has a price, too: a table needs {size_text(needed)} rows so that the rarest leaf of "
+        f"depth {depth} has one on average, and {size_text(needed * n_trees)} if {n_trees:,} trees divide them. "
+        f"{name} has {rows:,} rows; {reach}. In the paper’s Example 1, each attribute has three values, so a tree of "
+        f"this depth has {3**depth:,} leaves: one is the fullest, and {leaves_without_rarest(depth):,} others have "
+        f"no rare value on their path. The paper’s formula gives {max(leaves_without_rarest(depth, 'published'), 0)} "
+        "instead."
     )
     flips = f"Flipped labels by trees: at {n_trees:,} {share(_flip(published.disjoint))} with divided rows and "
     flips += f"{share(_flip(published.shared))} with divided ε as published, {share(_flip(counts))} by counts."

@@ -170,7 +170,10 @@ def other_rows() -> TheoremView:
             comparison=None,
         )
     )
-    wants = f"{name} has {measures['rows']:,} rows; for trees of depth {depth} the probability is above 0 "
+    wants = (
+        f"{name} has {measures['rows']:,} rows; for trees of depth {depth} the lower limit on the probability is "
+        "above 0 "
+    )
     wants += f"from {size_text(first)} rows on." if first else "for no number of rows."
     k = math.ceil(trees_asked(n, d, held_out=True))
     if limit >= min(guessing, 0.5):
@@ -184,7 +187,9 @@ def other_rows() -> TheoremView:
             f"wrong. {wants}"
         )
     else:
-        why = f"at {size_text(n)} rows its lower limit of a probability is below 0, which is no information. {wants}"
+        why = f"at {size_text(n)} rows its lower limit on the probability is below 0, which is no information. {wants}"
+    if rule == "majority" and chance > 0:
+        why += " For majority votes, this is the printed theorem, of which there is no proof."
     halved = 1 - sure_rows(e, d, rule, parts / 2)
     note = (
         f"It asks for {k:,} trees, four times as many as on the training rows, where the bound is "
@@ -280,7 +285,7 @@ PANELS = {
     "Votes on other rows": Theorem(
         "With enough rows, a vote of random trees errs on other rows hardly more often than on its training rows.",
         r"\begin{aligned} \text{error} & \le \frac{e + \frac1K}{\frac12 - d} \\ P & \ge 1 - \tfrac1n - "
-        r"2^{h+3}k\,e^{-2n\varphi^2} \\ \varphi & = \frac{d}{2(4+d)2^hK} \end{aligned}",
+        r"2^{h+3}k\,\exp(-2n\varphi^2) \\ \varphi & = \frac{d}{2(4+d)2^hK} \end{aligned}",
         "The paper subtracts 1/K in the denominator. That is false where the rows that are given up are wrong, so the "
         "formula here adds it to the error. For majority votes there is no proof, and a leaf near a tie may vote "
         "differently on other rows.",
@@ -288,6 +293,7 @@ PANELS = {
             "Two classes, no privacy; there are as many other rows as training rows.",
             "Leaves with less than a K-th of the mean number of rows are given up.",
             "k = 4 ln n / d² trees; with averaged shares, 2e − 2e² takes the place of e.",
+            "e is the share of training rows that a tree gets wrong on average, n the number of rows, h the depth.",
         ],
         "Bojarski and others, Theorems 5.3, 5.4 and 5.6.",
         other_rows,

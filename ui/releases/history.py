@@ -100,7 +100,7 @@ def _cost(booking: Booking) -> str:
 
 def _merge(book: Book) -> None:
     """Offer to add the bookings of a copy of the book."""
-    file = st.file_uploader("Merge a copy into this book", "json", key=state.COPY_OF_BOOK, max_upload_size=20)
+    file = st.file_uploader("Merge a copy into the booked releases", "json", key=state.COPY_OF_BOOK, max_upload_size=20)
     if file is None or not st.button("Merge", key="merge_book"):
         return
     try:
@@ -108,7 +108,7 @@ def _merge(book: Book) -> None:
     except (ValueError, RecursionError) as problem:  # BookError is a ValueError
         sorry(problem if isinstance(problem, BookError) else "This file is not JSON, so it is no copy of a book.")
         return
-    st.success(f"{plural(n, 'release')} added." if n else "Everything in this copy is in the book already.")
+    st.success(f"{plural(n, 'release')} added." if n else "Everything in this copy is booked already.")
 
 
 def _delete(book: Book, populations: Sequence[Population]) -> None:

@@ -56,7 +56,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "A random function from tables to outputs.",
     ),
     "noise": Entry(
-        "Random numbers that are added on purpose. Their distribution is known.",
+        "Chance that is put in on purpose: random numbers added to counts, or a random choice of a label.",
         "Here the discrete Laplace and discrete Gaussian distributions, and permute-and-flip, drawn in whole numbers.",
     ),
     "discrete Laplace": Entry(
@@ -74,7 +74,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "smooth sensitivity": Entry(
         "How much one row can change a result, at most, for this table and those near it.",
-        "The largest local sensitivity over all tables, each weighed by e^(−β · distance).",
+        "The largest local sensitivity (what a row can change in one given table) over all tables, each weighted by "
+        "e^(−β · distance).",
     ),
     "sensitivity": Entry(
         "The most that one row can change a number; with a column of identifiers, one person. The more, the more "
@@ -161,11 +162,12 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "scale of an attribute": Entry(
         "Roughly which values are frequent, so that questions cut where the rows are.",
-        "Quantiles of noisy histograms, which cost a part of ε; public where bounds alone are used.",
+        "Quantiles of noisy histograms, which cost a part of ε. A scale that depends on the bounds alone costs "
+        "nothing.",
     ),
     "held-out rows": Entry(
         "Rows that are set aside before a forest learns, to measure how often it is right.",
-        "A random 30 % of the rows, the same for all forests and all ε.",
+        "A random 30 % of the rows, the same for all forests and all ε; on Compare also every row once, in 5 parts.",
     ),
     "release record": Entry(
         "What was released, when, by whom, for what, and at what cost: a page to sign.",

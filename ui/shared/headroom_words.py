@@ -130,25 +130,34 @@ def what_privacy_costs(
         text = f"With noise or without it is hardly better than guessing, so what {what} costs is unknown."
     elif (cheap_epsilon := cheap_from(epsilons, means, headroom)) is not None:
         text = f"From ε = {cheap_epsilon:g} on, {what} " + (
-            f"costs this forest less than one point compared with the same forest without noise "
+            f"costs this forest less than one point compared with a forest of its kind without noise "
             f"({percent(headroom.nonprivate)})."
             if headroom.bearable >= POINT
-            else "takes less than a quarter of what the same forest learns without noise "
+            else "takes less than a quarter of what a forest of its kind learns without noise "
             f"({points(headroom.nonprivate - headroom.floor)} above guessing)."
         )
     elif means.max() > max(means[-1], headroom.floor + headroom.noise) + POINT:
         gap = headroom.nonprivate - means.max()
         compared = f"{points(gap)} below" if gap > 0 else "as well as"
-        text = f"This forest does best at ε = {epsilons[means.argmax()]:g}: {compared} the same forest without noise. "
-        text += f"At {last} it is {points(headroom.nonprivate - means[-1])} below; "
-        text += "depth and trees may suit a smaller ε better."
+        text = (
+            f"This forest does best at ε = {epsilons[means.argmax()]:g}: {compared} a forest of its kind without "
+            "noise. "
+        )
+        text += f"At {last} it is {points(headroom.nonprivate - means[-1])} below: "
+        text += "perhaps its depth and number of trees are better for a smaller ε."
     elif headroom.floor + POINT < means[-1] <= headroom.floor + headroom.noise:
         luck = points(headroom.noise)
         text = f"Even at {last} it is not clearly better than guessing: {luck} may be luck on so few rows."
     elif means[-1] <= headroom.floor + headroom.noise:
-        text = f"Even at {last} {what} takes away all that the same forest learns without noise: guessing does as well."
+        text = (
+            f"Even at {last} {what} takes away all that a forest of its kind learns without noise: guessing does as "
+            "well."
+        )
     else:
-        text = f"Even at {last} it stays {points(headroom.nonprivate - means[-1])} below the same forest without noise."
+        text = (
+            f"Even at {last} it stays {points(headroom.nonprivate - means[-1])} below a forest of its kind without "
+            "noise."
+        )
     if headroom.best is not None and best_name is not None and headroom.best > headroom.nonprivate:
         text += f" The best model without privacy ({best_name}) reaches {percent(headroom.best)}."
     return text
