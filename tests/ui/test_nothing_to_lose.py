@@ -178,7 +178,7 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
         (
             [0.6, 0.71, 0.718, 0.72],
             0.72,
-            "From ε = 1 on, privacy takes less than a quarter of what the same forest "
+            "From ε = 1 on, privacy takes less than a quarter of what a forest of its kind "
             "learns without noise (2.0 points above guessing).",
         ),
         (
