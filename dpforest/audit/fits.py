@@ -181,7 +181,8 @@ def as_table(records: list[Record]) -> pd.DataFrame:
 def column(table: pd.DataFrame, name: str) -> np.ndarray:
     """Return the values of a statistic, float (n,); all are `ABSENT` if no fit has this statistic.
 
-    The value of a fit does not depend on other fits in the table, because `lower_bound` requires independent values.
+    A table without fractional values has no column of lowest bits, so the function computes them. Otherwise, the value
+    of a fit would depend on the other fits in the table, and `lower_bound` requires independent values.
     """
     if name in table:
         return table[name].to_numpy()

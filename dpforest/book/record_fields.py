@@ -61,7 +61,11 @@ def check_fields(content: Mapping[str, Any], version: int) -> None:
 
 
 def _check_sums(content: Mapping[str, Any]) -> None:
-    """Raise RecordError if a sum after the release is smaller than before, or smaller than the loss of the release."""
+    """Raise RecordError if the sums of the record contradict each other.
+
+    A sum after the release must be at least the sum before it, and at least the loss of the release. The ε of a sum
+    must be at least what its losses add up to.
+    """
     amounts = {"pure_epsilon": content["epsilon"] if content["mu_squared"] is None else 0}
     amounts["mu_squared"] = content["mu_squared"] or 0
     for name, amount in amounts.items():
@@ -200,7 +204,7 @@ SOURCE: Final[dict[str, _Rule]] = {
     "source": _one_of(*PUBLIC_SOURCES),
     "note": _text(1, 10_000, lines=True),
 }
-# Since version 2, a source also has the part in words. A list of values can be long.
+# Since version 2, a source also has "value": the value of the part, in words. A list of values can be long.
 VALUE: Final[dict[str, _Rule]] = {"value": _text(0, 1_000_000, lines=True)}
 SUM: Final[Mapping[str, _Rule]] = {
     "epsilon": _FRACTION,

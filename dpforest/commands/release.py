@@ -239,7 +239,7 @@ def _estimator(options: argparse.Namespace, domain: Domain) -> ForestClassifier:
     relation = "replace-one" if options.replace_one else "add-remove"
     settings = {"max_depth": options.depth, "n_estimators": options.trees}
     if options.forest == "booster":
-        settings["delta"] = options.delta  # 0 is pure privacy, and not the default δ of the booster
+        settings["delta"] = options.delta  # without --delta, δ is 0 (pure privacy), unlike the booster's default
     forest = forest_class(epsilon=options.epsilon, domain=domain, neighbors=relation)
     parameters = forest.get_params()
     for name, value in settings.items():
@@ -249,7 +249,10 @@ def _estimator(options: argparse.Namespace, domain: Domain) -> ForestClassifier:
 
 
 def _question(plan: Plan, rows: pd.DataFrame) -> str:
-    """Return the certificate of the planned release, and the sum of all releases about the same people."""
+    """Check the planned release against certificate, record and cap, and return the text that the user confirms.
+
+    The text holds the certificate and the sum of all releases about the same people.
+    """
     domain = plan.domain
     is_labeled = domain.listed_labels(rows[domain.label]) >= 0
     fitted_rows = rows[is_labeled] if domain.unit is None else rows[is_labeled].drop_duplicates(domain.unit)

@@ -92,7 +92,7 @@ def propose_kind(cells: Iterable[Any], decimal: str | None = None) -> ColumnProp
     Parameters
     ----------
     cells : iterable of texts, or a column of `CsvTable.cells`
-        All cells of the column. A cell that is not a text is replaced by its text.
+        All cells of the column. Other values than texts are converted by `cell_text`; None and NaN are missing.
     decimal : {".", ","}, optional
         Decimal mark of the file (`CsvFormat.decimal_of`). By default, the mark with which the most cells are numbers.
 
@@ -129,7 +129,7 @@ def likely_label(csv: CsvTable) -> str:
 
     The function ignores missing cells in columns with at most 10 % missing cells, and takes the best of
     `label_candidates`. If this column holds free text, or numbers with words or signs ("<0,5"), the function takes the
-    last candidate of the table that holds neither. If all candidates hold such values, it takes the best one.
+    rightmost candidate column that holds neither. If all candidates hold such values, it takes the best one.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def _states_date(cell: str, date_format: str) -> bool:
 
 
 def _code(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | None:
-    """Return a proposal for codes: texts of equally many digits, some of which begin with 0."""
+    """Return a proposal for codes: digits of equal length, at least three, where some cells begin with 0."""
     lengths = {len(cell) for cell in counts}
     if lengths <= {1, 2} or len(lengths) > 1 or not any(cell[0] == "0" for cell in counts):
         return None

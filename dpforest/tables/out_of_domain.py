@@ -1,4 +1,4 @@
-"""Counts of cells and labels outside of their domain, which a public rule reads.
+"""Counts of cells and labels that lie outside of their domain. A public rule reads such cells.
 
 The counts are private. Only a warning to the curator, the person who holds the table, reports them.
 """
@@ -15,7 +15,7 @@ from dpforest.tables.features import plural
 
 
 class OutOfDomain(Enum):
-    """Kinds of cells and labels outside of their domain. Each value is a part of a sentence in the warning."""
+    """Kinds of cells and labels outside of their domain. Each value but the last is a part of a warning's sentence."""
 
     MISSING = "missing although none are expected; {they} read as its lower bound or first category"
     UNLISTED = "not listed although all are expected to be; {they} read as its first category"

@@ -136,6 +136,6 @@ def _value(feature: Feature, what: str) -> str:
 
 
 def _spelled(spellings: Spellings) -> str:
-    """Return all spellings in words, after a list of values; empty if there are none."""
+    """Return the text in brackets that follows a list of values: all spellings. It is empty if there are none."""
     pairs = "; ".join(f"{spelling} is {value}" for spelling, value in spellings)
     return f" (spellings: {pairs})" if pairs else ""

@@ -15,7 +15,9 @@ from ui.audit.rule_words import proof_sentences
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
-FIRST_DRAWN = 10_000  # results of fewer releases are not drawn, because they come faster than a page can draw
+FIRST_DRAWN = (
+    10_000  # while an attack runs, results of fewer releases are not drawn: they come faster than a page can draw
+)
 
 
 def show(audit: Audit, pair_name: str, pair: LeafPair) -> None:

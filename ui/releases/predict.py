@@ -102,7 +102,10 @@ def describe(forest: ReleasedForest, *, from_file: bool) -> None:
 
 
 def _as_stated(certificate: str) -> str:
-    """Return a certificate in words for a reader of its file. Files of earlier versions say "asserted by you"."""
+    """Return the text of a certificate that a file states.
+
+    Files of earlier versions say "asserted by you", but whoever reads the file is not the one who asserted it.
+    """
     return f"According to the file: {certificate}".replace("asserted by you: ", "asserted by the curator: ")
 
 

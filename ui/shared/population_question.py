@@ -31,7 +31,8 @@ class ChosenPopulation:
     Attributes
     ----------
     population : Population
-        The population, with the limit on its total loss and the number of rows per person that the release will set.
+        The population as the book will hold it: a new one with the limit on its total loss, and each one with its
+        number of rows per person if that was asked.
     is_new : bool
         Whether the population is not in the book yet.
     """
@@ -138,7 +139,7 @@ def _new(book: Book, table: Table, optional: DeltaGenerator) -> ChosenPopulation
 
 
 def _with_rows(answer: ChosenPopulation) -> ChosenPopulation:
-    """Ask how many rows a person has at most. A total of releases for rows and releases for persons needs this."""
+    """Ask how many rows a person has at most. The book needs this to add up losses of rows and of persons."""
     before = answer.population.rows_per_person
     rows = st.number_input(
         "What is the largest number of rows of one person?",
