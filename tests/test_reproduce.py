@@ -225,7 +225,7 @@ def test_a_paired_test_shows_a_shift_that_no_cell_shows():
     shifted, equal = paired_tests([*low, *same, *few, *exact])
     assert (shifted.group, shifted.n, shifted.mean) == ("100 trees", 4, -4.0) and shifted.p < 0.01
     assert (equal.group, equal.mean, equal.p) == ("1 tree", 0.0, 1.0)
-    assert "−4.0 points in the mean over 4 cells" in shifted.words
+    assert "−4.0 points on average over 4 cells" in shifted.words
 
 
 def test_the_expected_number_of_leaves_is_that_of_random_trees():
