@@ -78,11 +78,11 @@ def show(neighbors: str) -> None:
         "with seven rows. *Attack proved* is a lower bound on the loss; it is wrong with a probability of at most "
         "one in a million. Above ε, it proves that the claim is false. Below ε it proves nothing. *Holds*: a proof "
         "says so, and no attack contradicts it. *Nothing found*: there is no proof. *Loss computed*: if questions "
-        "are drawn at random and ε is for a row, the largest loss of all leaves with few rows, plus what was asked "
-        "before. For other forests, the largest in fits that were computed again with known noise; the true loss "
-        "may be larger. As published, noise is drawn in floating-point numbers (the rounded numbers of ordinary "
-        f"programs), for which no finite bound is proved. Made on {audit['date']}; repeat it with `python -m "
-        "dpforest.audit`."
+        "are drawn at random and ε is for a row, the largest loss of all leaves with few rows, plus the ε spent "
+        "before the leaves. For other certified forests, the largest in fits that were computed again with known "
+        "noise; the true loss may be larger. As published, noise is drawn in floating-point numbers (the rounded "
+        f"numbers of ordinary programs), for which no finite bound is proved. Made on {audit['date']}; repeat it "
+        "with `python -m dpforest.audit`."
     )
 
 

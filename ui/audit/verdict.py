@@ -120,8 +120,9 @@ def losses(audit: Audit, curves: LeafCurves, result: Verdict) -> None:
     titled(
         "What one row costs",
         "From a formula",
-        help=f"The privacy loss: how many times as likely {one_row(audit.neighbors)} can make an output, as a "
-        "logarithm. A loss of 1 is a factor of e = 2.72, a loss of 2 is 7.39. The promise is that it never exceeds ε.",
+        help=f"The privacy loss is the logarithm of the factor by which {one_row(audit.neighbors)} can change how "
+        "likely an output is. A loss of 1 is a factor of e = 2.72, a loss of 2 is 7.39. The promise is that it "
+        "never exceeds ε.",
     )
     first = curves.first_over[audit.mechanism]
     over = f"exceeds it from a lead of {first:,} on" if first is not None else "never exceeds it"

@@ -92,7 +92,10 @@ def show(table: Table, settings: ForestSettings, wanted: float, guessing: float)
     # Each run fills all of these places, so that no text or chart of a previous forest or ε remains.
     button, words, place, note, progress, below = (st.empty() for _ in range(6))
     if learning is None and not button.button("Work it out", type="primary", key="more_data"):
-        words.caption(f"Takes {plural(REPEATS, 'repeat')} on parts of the table; no need to wait for all of them.")
+        words.caption(
+            f"The simulation is repeated {REPEATS} times on random parts of the table; each repeat makes "
+            "the chart more exact."
+        )
         return
     with below.container():
         titled("Rows in exchange for ε", "Simulated", "Do not share")

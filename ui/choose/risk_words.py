@@ -143,8 +143,8 @@ def not_covered(guarantee: Guarantee) -> str:
         return ""
     return (
         "**What ε does not hide: what holds for a whole group.** If a forest shows that smokers often have cancer, "
-        "readers will think so of every smoker, in the table or not, and would have thought so without any one "
-        f"{noun}. ε limits what a release reveals *because of* one {noun}, not what it teaches about all."
+        f"readers will think so of every smoker, in the table or not, and most likely also if any one {noun} had "
+        f"been left out. ε limits what a release reveals *because of* one {noun}, not what it teaches about all."
     )
 
 
@@ -161,9 +161,9 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
         else f"**All this is for a person with {rows:,} rows**, who has {rows:,} times the ε of one row{larger}."
     )
     return (
-        f"{scope} The attacker may know every other row and own any computer. But what the attacker believes about "
-        f"the others must not depend on this {protected_noun(guarantee, rows)}: for example, twins reveal something "
-        "about each other."
+        f"{scope} The attacker may know every other row and own any computer. But bounds on "
+        "belief do not hold for an attacker who does not know the others, and expects some of them to be like this "
+        f"{protected_noun(guarantee, rows)}, as with twins: then they may tell more."
     )
 
 

@@ -108,7 +108,9 @@ def used_up(ledger: Ledger, delta: float = 0.0) -> str:
     else:
         at = f"ε = {epsilon_text(ledger.loss.epsilon(delta))}{at_delta(delta)}"
         used = f"{share_of(ledger.loss, ledger.budget)} of μ², which is {at}"
-    return f"A release would use up {used}, added up in exact fractions, and never more."
+    return (
+        f"A release would use up {used}, added up in exact fractions, and never more. The single costs are rounded up."
+    )
 
 
 def _sentence(entry: LedgerEntry, budget: PrivacyLoss, unit: str | None) -> str:

@@ -116,7 +116,7 @@ class KeyFigures:
     def _without_privacy(self, result: SweepResult, is_balanced_shown: bool) -> tuple[str, str, str, str | None]:
         """Return the texts of the best model without privacy. The note states this forest's accuracy without noise."""
         without_noise = float(result.without_noise("accuracy").mean())
-        same_forest = f"its kind without noise: {percent(without_noise)}"
+        same_forest = f"this kind of forest without noise: {percent(without_noise)}"
         help = (
             "The best of the models without privacy that the app tries, on the same held-out rows: scikit-learn's "
             "CART, scikit-learn's random forest (Breiman's), and a forest of the same kind as yours without noise. "

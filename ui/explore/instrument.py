@@ -231,7 +231,7 @@ class Instrument:
         if best is not None and best.name != THIS_FOREST:
             lines.append({"kind": "best", "value": best.value, "words": best.words})
         else:
-            lines.append({"kind": "exact", "value": exact, "words": "its kind without noise"})
+            lines.append({"kind": "exact", "value": exact, "words": "this kind without noise"})
         return lines
 
     def _alpha(self) -> dict[str, Any]:

@@ -65,8 +65,9 @@ PAPERS: Final = (
         "The leaf mechanism does not keep ε, for any ε: the amount of noise reveals the lead. The author "
         "withdrew it in 2021. Permute-and-flip on the counts keeps ε, and with two classes and one row added or "
         "removed, no mechanism that keeps ε and treats classes alike flips a label less often.",
-        "At ε = 1, a leaf with one row publishes the wrong label in 20.4 % of releases, and with a second row of the "
-        "same class in 2.43 %. That is 8.4 times as often, where e = 2.72 times is allowed.",
+        "At ε = 1, a leaf with one row publishes the wrong label in 20.4 % of releases, and with a second row of "
+        "the same class in 2.43 %. The first happens 8.4 times as often as the second, where at most e = 2.72 times "
+        "is allowed.",
         (("data", "mushroom"), ("forest", "majority labels"), ("mode", "as published"), ("depth", "11")),
     ),
     Paper(

@@ -192,8 +192,8 @@ def other_rows() -> TheoremView:
         why += " For majority votes, this is the printed theorem, of which there is no proof."
     halved = 1 - sure_rows(e, d, rule, parts / 2)
     note = (
-        f"It asks for {k:,} trees, four times as many as on the training rows, where the bound is "
-        f"{at_most(trained)}. If the counts have noise, K/2 takes the place of K, and the bound is "
+        f"It asks for {k:,} trees, four times as many as the theorem for training rows, which allows "
+        f"an error of {at_most(trained)}. If the counts have noise, K/2 takes the place of K, and the error is "
         f"{at_most(halved)}. The theorem needs leaves that look alike in training rows and other rows; the held-out "
         "accuracy that Explore simulates needs no such thing."
     )

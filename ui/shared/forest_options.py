@@ -171,7 +171,7 @@ BOUND_M = Option(
     state.LARGEST_LEAF,
     "max_leaf",
     "M: largest value of a leaf",
-    "The public bound on what a leaf adds to a score. It also sets how much a tree changes the scores.",
+    "Trees add up numbers, and the sums decide the class. M is the public bound on the number that a leaf adds.",
     {
         "certified": {"±1": 1.0, "±2": 2.0, "±4": 4.0, "±10": 10.0, "±100": 100.0},
         "as_published": {"1": 1.0, "10": 10.0, "100": 100.0},

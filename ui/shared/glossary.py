@@ -78,8 +78,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "e^(−β · distance).",
     ),
     "sensitivity": Entry(
-        "The most that one row can change a number; with a column of identifiers, one person. The more, the more "
-        "noise it needs.",
+        "The most that one row can change a number; with a column of identifiers, one person. The larger it is, the "
+        "more noise the number needs.",
         "max |q(D) − q(D′)| over neighboring tables.",
     ),
     "leaf": Entry(
@@ -141,7 +141,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "Every noisy answer is charged to the ledger, which adds up to ε at most.",
     ),
     "privacy loss": Entry(
-        "How many times as likely one row can make what is published, as a logarithm. ε is the most that is promised.",
+        "How much one row can change how likely a result is: the logarithm of the largest factor. It must be at "
+        "most ε.",
         "The largest |ln P(M(D) ∈ S) − ln P(M(D′) ∈ S)| over neighboring tables and sets S, for δ = 0.",
     ),
     "as published": Entry(

@@ -113,8 +113,16 @@ def _upload() -> Table | None:
         # A visit to another page empties the widget. The file is kept until the user replaces, removes or clears it.
         file = state.ATTACHED.value = file or state.ATTACHED.value
         attached = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
-        forgotten = "forgotten when you press “Clear my data”, or some time after you close the page"
-        saved = " The app saves what you state about its columns, as a project." if is_kept() else ""
+        forgotten = (
+            "forgotten when you press “Clear my data”. If you only close the page, they stay until somebody visits "
+            "the app some time later, or the app is stopped"
+        )
+        saved = (
+            " The app saves what you state about its columns, your answers and the settings as a project (page "
+            "“Releases”)."
+            if is_kept()
+            else ""
+        )
         st.caption(f"{attached}Its rows stay in memory; they are {forgotten}.{saved}")
         if caution_on_space := uploads.shortage():
             st.caption(caution_on_space)

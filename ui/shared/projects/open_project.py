@@ -33,8 +33,8 @@ ANSWER_OF: Final = {
 }
 
 WHAT_STAYS: Final = (
-    " Projects, and the bookings and records of releases, also stay, with the names of tables but without rows. You "
-    "can delete them on the page “Releases”."
+    " Projects, and the bookings and records of releases, also stay: without rows, but with names that come from "
+    "the names of your files. You can delete them on the page “Releases”."
 )
 _STALE: Final = (
     "The project **{name}** was changed in another tab or window, so your later changes here are not saved. “Load the "
