@@ -63,7 +63,7 @@ def accuracy_curve(
     color = PRIVATE if certified else QUIET
     fig = figure(380, hovermode="x", margin={"l": 8, "r": 12, "t": 8, "b": 8})
     ends = [eps.min() * 0.92, eps.max() * 1.09]
-    no_noise_name = f"its kind, no noise {percent(without_noise)}"
+    no_noise_name = f"this kind, no noise {percent(without_noise)}"
     if best is not None and best[1] > without_noise:
         name = f"{escape(best[0], 30)}, no privacy {percent(best[1])}"
         horizontal_line(fig, ends, best[1], NON_PRIVATE, "dash", name)

@@ -185,15 +185,15 @@ def test_the_ceiling_is_the_best_without_privacy_and_every_line_has_its_name():
     better = named(("<b>CART</b>", 0.9))
     assert list(better) == [
         "&lt;b&gt;CART&lt;/b&gt;, no privacy 90.0 %",
-        "its kind, no noise 85.0 %",
+        "this kind, no noise 85.0 %",
         "always “no” 55.0 %: the floor",
         "this forest, with noise",
     ]
     best, without_noise, *_ = better.values()
     assert best.line.color == without_noise.line.color == style.NON_PRIVATE and without_noise.opacity < best.opacity
     assert set(best.y) == {0.9} and set(without_noise.y) == {0.85}
-    assert next(iter(named(("CART", 0.7)))) == "its kind, no noise 85.0 %"
-    assert next(iter(named(None))) == "its kind, no noise 85.0 %"
+    assert next(iter(named(("CART", 0.7)))) == "this kind, no noise 85.0 %"
+    assert next(iter(named(None))) == "this kind, no noise 85.0 %"
 
 
 def test_histogram_weighs_leaves_by_rows():

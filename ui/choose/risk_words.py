@@ -163,7 +163,7 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
     return (
         f"{scope} The attacker may know every other row and own any computer. But bounds on "
         "belief do not hold for an attacker who does not know the others, and expects some of them to be like this "
-        f"{protected_noun(guarantee, rows)}, as with twins: then they may tell more."
+        f"{protected_noun(guarantee, rows)}, as with twins: then the others' rows reveal something, too."
     )
 
 

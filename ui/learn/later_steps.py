@@ -12,9 +12,10 @@ DEPTH: Final = Step(
     minutes=5,
     badges=("Simulated", "Do not share"),
     title="Depth and empty leaves",
-    text="Nursery again: 100 trees, each row in one tree. A question opens a branch for every answer, so deeper trees "
-    "tell more rows apart. Without noise that helps: 88.6 % right at depth 4, 94.8 % at depth 6. Empty leaves publish "
-    "a random label, since silence would say that no row is there.",
+    text="Nursery again: 100 trees, each row in one tree. A question opens a branch for every answer, so deeper "
+    "trees tell more rows apart. Without noise, and with all rows in every tree, that helps: 88.6 % right at "
+    "depth 4, 94.8 % at depth 6. Empty leaves publish a random label, since silence would say that no row is "
+    "there.",
     question="At ε = 1, the accuracy at depth 6 is …",
     answers=(
         AnswerOption(
@@ -46,8 +47,8 @@ DEPTH: Final = Step(
         ),
     ),
     aside_title="Why is the dashed line lower at first?",
-    aside="The dashed line has all rows in every tree. At depth 1 to 3 it is *below* the private votes: trees on "
-    "different rows differ, and their vote gains from that.",
+    aside="The dashed line has all rows in every tree. At depth 1 to 3, and with ε = 10 at depth 4, it is *below* the "
+    "private votes: noise and different rows make trees differ, and a vote gains from that.",
 )
 
 PROOF: Final = Step(
@@ -70,8 +71,8 @@ PROOF: Final = Step(
     reveal="Allowed: 6.6. The formula says 20.4, 8.4 times as many as with B. The privacy loss is ln 8.4 = 2.13, "
     "where 1 is allowed. The app’s own rule, permute-and-flip: 18.4 and 6.8, exactly e times. The author "
     "withdrew the rule in 2021.",
-    take_away="Counting can show that a promise is broken; only a proof can show that it is kept. 100 draws show "
-    "this break; 1,000 prove it in most cases.",
+    take_away="Counting can show that a promise is broken; only a proof can show that it is kept. 100 draws only "
+    "hint at this break; 1,000 prove it in most cases.",
     links=(
         Link(
             "Open in the app: attack this rule",
@@ -107,8 +108,8 @@ REBUILD: Final = Step(
     control=Control("ε", ("0.1", "0.3", "1", "3", "10", "30", "exact"), "1"),
     reveal="Mean of 200 classes: exact 30.0, ε = 10: 25.0, ε = 3: 19.4, ε = 1: 16.7, ε = 0.3: 15.5. Any attacker, on "
     "average: at most 18.7 at ε = 1, 16.2 at ε = 0.3.",
-    take_away="ε = 10 would have exposed 25 of 30. Small ε, small table: next to nothing leaks, and next to nothing "
-    "is learned.",
+    take_away="At ε = 10 the attacker would still be right about 25 of 30; a coin is right about 15. Small ε, small "
+    "table: next to nothing leaks, and next to nothing is learned.",
     links=(
         Link(
             "Open in the app: attack a real table", CHOOSE_EPSILON, (("data", "hepatitis"), ("choose_tab", "Attack it"))
@@ -125,7 +126,7 @@ CHOOSE: Final = Step(
     text="One ε, three tables, the same kind of tree. School: 12,960 applications. Hospital: 699 tissue samples. Bank: "
     "32,561 customers. Count the wrong predictions of 1,000 (error bars hold two thirds of releases), and how often, "
     "at most, an attacker guesses the class of a row right. There is no right ε, but you must sign.",
-    question="ε = 0.1 instead of no noise. Who pays most in wrong predictions?",
+    question="ε = 0.1 instead of no noise. Whose number of wrong predictions rises most, on average?",
     answers=(
         AnswerOption("the school", False, "Five classes make it hard, but 12,960 rows hide one row well."),
         AnswerOption("the hospital", True, "Only 699 rows hide one row: 84 more of 1,000 are wrong."),

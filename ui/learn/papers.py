@@ -46,9 +46,10 @@ PAPERS: Final = (
         "https://arxiv.org/abs/1410.6973",
         "Trees whose questions are drawn at random, with Laplace noise on the counts in their leaves, are "
         "private and still accurate.",
-        "The proof is right for noise of scale k/η in real numbers (η is ε here, k the number of trees). For noise "
-        "in floating-point numbers (the rounded numbers of ordinary programs) it is not: their last digits can reveal "
-        "the count, so as published the claim is false. The certified forest draws whole numbers.",
+        "The proof is right for noise of scale k/η in real numbers (η is ε here, k the number of trees, h their "
+        "depth). For noise in floating-point numbers (the rounded numbers of ordinary programs) it is not: their "
+        "last digits can reveal the count, so as published the claim is false. The certified forest draws whole "
+        "numbers.",
         "In floating-point numbers, some noisy counts are possible with 10 rows but never with 11, at any ε. "
         "The claim about accuracy has an error, too. A leaf with 10,000 rows of one class and none of the other has a "
         "negative count in half of all releases. The paper discards such leaves, although they are the surest. Setting "

@@ -137,7 +137,7 @@ VOTES: Final = Step(
     title="Trees vote",
     text="12,960 nursery-school applications, five outcomes. Random trees of depth 4 ask questions drawn "
     "without the data. Each row goes to one tree only, at ε = 1. With more trees, each one sees fewer rows, so more "
-    "leaves publish a wrong label: a lie. Then the trees vote.",
+    "leaves publish a wrong label: a lie. A row gets a lie if its leaf lies. Then the trees vote.",
     question="From 1 tree to 31, lies go from 1 % of rows to 21 %. Accuracy of the vote goes from 60 % to …",
     answers=(
         AnswerOption(

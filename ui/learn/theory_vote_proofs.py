@@ -143,7 +143,7 @@ def other_rows() -> TheoremView:
         "training rows and other rows."
     )
     parts = pick(
-        "K: leaves with fewer rows than 1/K of the mean are given up",
+        "K: leaves with fewer rows than 1/K of the average leaf are given up",
         [20, 40, 80, 160],
         20,
         "other_leaf_share",
@@ -283,7 +283,7 @@ PANELS = {
         coin,
     ),
     "Votes on other rows": Theorem(
-        "With enough rows, a vote of random trees errs on other rows hardly more often than on its training rows.",
+        "With enough rows, the bound for the training rows, plus a margin that K sets, holds on other rows.",
         r"\begin{aligned} \text{error} & \le \frac{e + \frac1K}{\frac12 - d} \\ P & \ge 1 - \tfrac1n - "
         r"2^{h+3}k\,\exp(-2n\varphi^2) \\ \varphi & = \frac{d}{2(4+d)2^hK} \end{aligned}",
         "The paper subtracts 1/K in the denominator. That is false where the rows that are given up are wrong, so the "

@@ -148,7 +148,7 @@ def private() -> TheoremView:
         "noise."
     )
     parts = pick(
-        "K: leaves with fewer rows than 1/K of the mean are given up",
+        "K: leaves with fewer rows than 1/K of the average leaf are given up",
         [5, 10, 20, 40, 80, 160],
         20,
         "leaf_share",

@@ -123,7 +123,7 @@ FORESTS = {
     ),
     "boosted": ForestKind(
         "Boosted trees (Nock & Henecka)",
-        "Each tree asks the questions that best separate the records that earlier trees misclassify; the trees add up.",
+        "Each tree prefers questions that separate the records that earlier trees misclassify; the trees add up.",
         dpforest.BoostedForestClassifier,
         (controls.SHARE, controls.BETA, controls.BOUND_M, controls.BINS),
         most_trees=51,

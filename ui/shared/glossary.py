@@ -88,7 +88,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "split, question": Entry(
         "What a tree asks of a record before it goes on.",
-        "A threshold of an attribute, one value of it against all others, or one branch for each value.",
+        "A threshold of an attribute, one value of it against all others, or one branch for each value. “Among last "
+        "4 listed”: whether the value is one of the last 4 in the list of the Data tab.",
     ),
     "lead": Entry(
         "By how many rows the most frequent class of a leaf is ahead; with a column of identifiers, by how many "
