@@ -201,7 +201,7 @@ def test_table_label_and_measure_change_the_page(explore: Explore) -> None:
     explore.open(**SMALL, trees=5)
     with explore.curve_chart.redrawn():
         explore.pick("balanced accuracy")
-    balanced = re.search(r"balanced ([\d.]+) %", explore.figures()[0].note)
+    balanced = re.search(r"mean over classes ([\d.]+) %", explore.figures()[0].note)
     assert balanced and explore.here()[1] == pytest.approx(float(balanced[1]) / 100, abs=6e-4)
     with explore.refigured():
         explore.choose("Data", "car")
