@@ -332,9 +332,8 @@ class Structures:
         the answers in `like` are used again.
         """
         forest = copy(self._forest)  # a copy for each call, because several threads call this method at the same time
-        forest.epsilon = (
-            None if math.isinf(epsilon) else epsilon
-        )  # as `forest_at(epsilon)`, without the cost of a clone
+        # As `forest_at(epsilon)`, without the cost of a clone.
+        forest.epsilon = None if math.isinf(epsilon) else epsilon
         if like is not None and like[0].preparation.size:
             spec = forest.spec(self._domain, like[0].preparation.n_rows)
             if spec.preparation == like[0].preparation:

@@ -314,9 +314,8 @@ def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
     for initial, words in words_of_initial.items():
         if len(words) == 1 and initial in by_fold:
             word_and_initial = initial, words[0]
-            listed = max(
-                (by_fold[words[0]], by_fold[initial]), key=lambda cell: counts[cell]
-            )  # the more frequent spelling
+            # the more frequent spelling
+            listed = max((by_fold[words[0]], by_fold[initial]), key=lambda cell: counts[cell])
             other_spellings = [
                 cell for cell in counts if " ".join(cell.casefold().split()) in word_and_initial and cell != listed
             ]

@@ -194,9 +194,8 @@ def _law_of_pairs(x: Fraction, most: int, rounds: int) -> Law:
             chance = power(a, b)
             success = draws.pick(("more", hits), lambda: [(True, chance), (False, 1 - chance)])
             hits, length = hits + 1 if success else 0, 0
-            return (
-                (success, at + 1) if hits <= most else (success, Unread.size)
-            )  # a path with too many hits voids the draw
+            # A path with too many hits voids the draw.
+            return (success, at + 1) if hits <= most else (success, Unread.size)
 
         def rounding(tape: Any, at: int, k: int, num: int, den: int, digits: Any, n: int) -> tuple[int, int]:
             if (num, den, digits, n) != (7, 4, "x", length):

@@ -34,9 +34,8 @@ class RowsInFiles(EncodedRows):
         n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
         with _unnamed_file(self.folder) as file:
             if hasattr(os, "posix_fallocate") and n_bytes:
-                os.posix_fallocate(
-                    file.fileno(), 0, n_bytes
-                )  # if the disk has no room, this call fails, and not a later write
+                # If the disk has no room, this call fails, and not a later write.
+                os.posix_fallocate(file.fileno(), 0, n_bytes)
             return _mapped(file, shape, dtype, "w+")
 
 

@@ -288,9 +288,8 @@ class RandomStructureClassifier(PartReadingClassifier):
         ids = ids_of(X) if row_ids is None else np.asarray(row_ids)
         if ids.shape != (len(X),) or ids.dtype.kind not in "iu":
             raise ValueError(f"row_ids must be {len(X):,} whole numbers, one for each row.")
-        out_of_domain = (
-            OutOfDomainCells() if self._asks_before_growth(domain) else None
-        )  # no warning, because `partial_scale` has warned about these rows
+        # No warning after a question, because `partial_scale` has warned about these rows.
+        out_of_domain = OutOfDomainCells() if self._asks_before_growth(domain) else None
         rows = read_rows(domain, X, y, ids.astype(np.int64), out_of_domain=out_of_domain, groups=groups)
         return self._counter(domain).count(rows)
 
