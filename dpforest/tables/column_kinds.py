@@ -37,7 +37,7 @@ _FEW_ROWS: Final = 20  # a column with at most this many known cells is not call
 _LONG: Final = 25  # the texts of a column of free text have more than 25 characters on average
 _MANY_WORDS: Final = 50  # a column of free text has more than 50 different words
 _FEW_MISSING: Final = 0.1  # share of missing cells that a proposed label may have
-_MOST_LISTED: Final = 5
+_MAX_LISTED: Final = 5
 _CENTURIES: Final = (1900, 2100)  # a number such as 20240131 is a date only if its year lies between these years
 _TWO_DIGIT_YEAR: Final = re.compile(r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2}( .*)?", re.ASCII)
 # Common answers that people also write as an initial.
@@ -333,5 +333,5 @@ def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
 
 def _first_texts(texts: Sequence[str]) -> str:
     """Return the first texts in quotes, and the number of further texts."""
-    first = ", ".join(repr(text[:40]) for text in texts[:_MOST_LISTED])
-    return first if len(texts) <= _MOST_LISTED else f"{first} and {len(texts) - _MOST_LISTED:,} more"
+    first = ", ".join(repr(text[:40]) for text in texts[:_MAX_LISTED])
+    return first if len(texts) <= _MAX_LISTED else f"{first} and {len(texts) - _MAX_LISTED:,} more"

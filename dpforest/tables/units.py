@@ -126,7 +126,7 @@ class UnitRegistry:
         chosen = _is_kept(rank, n_rows)
         if out_of_domain is not None:
             out_of_domain.add(name, OutOfDomain.NO_UNIT, int((number < 0).sum()))
-            out_of_domain.add(name, OutOfDomain.BEYOND_MOST, len(usable) - int(chosen.sum()))
+            out_of_domain.add(name, OutOfDomain.OVER_ROW_LIMIT, len(usable) - int(chosen.sum()))
         weight = UNIT_WEIGHT // np.minimum(n_rows[chosen], MOST_ROWS)
         units = Units(person[chosen], weight, self.n_units, usable[chosen])
         return units, self.ids()[units.index]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dpforest.audit.leaf_attack import LeafPair, LossEstimate, can_be_proved
 from dpforest.audit.leaf_curves import LeafCurves, Verdict
-from dpforest.plotting.audit import apart, chance, raised, size
+from dpforest.plotting.audit import chance, distinct_text, raised, size
 from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED
 from dpforest.privacy.ledger import rows_changed
 from dpforest.risk.rounding import factor_up
@@ -216,13 +216,13 @@ def proof_sentences(pair: LeafPair, look: LossEstimate) -> str:
     )
     if look.bound > pair.epsilon:
         return (
-            f"{counted} That **proves a loss of at least {apart(look.bound, pair.epsilon)}**, where "
+            f"{counted} That **proves a loss of at least {distinct_text(look.bound, pair.epsilon)}**, where "
             f"ε = {pair.epsilon:g} is claimed."
         )
     if look.bound == 0:
         counted += " So small a difference could still be chance: nothing is proved."
     else:
-        counted += f" That proves a loss of at least {apart(look.bound, pair.epsilon)}."
+        counted += f" That proves a loss of at least {distinct_text(look.bound, pair.epsilon)}."
     if pair.mechanism not in PUBLISHED:
         return counted if look.bound == 0 else f"{counted} It does not get above ε = {pair.epsilon:g}."
     if can_be_proved(pair):

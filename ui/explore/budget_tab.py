@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest import plotting
-from dpforest.book.releasing import LOOKED
+from dpforest.book.releasing import CHOSEN_BY_LOOKING
 from dpforest.plotting.budget import share_of
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger, LedgerEntry, unit_noun
@@ -86,7 +86,11 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         titled("What the certificate of this forest says", "Not certified")
     if caution := caution_on_delta(certificate.delta, n_persons(choice.table), choice.table.domain.unit):
         st.warning(caution, icon=":material/warning:")
-    st.code(certificate_text(certificate, None if choice.table.is_public else LOOKED), language=None, wrap_lines=True)
+    st.code(
+        certificate_text(certificate, None if choice.table.is_public else CHOSEN_BY_LOOKING),
+        language=None,
+        wrap_lines=True,
+    )
     released_here()
 
 

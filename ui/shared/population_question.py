@@ -41,7 +41,7 @@ class ChosenPopulation:
     population: Population
     is_new: bool
 
-    def booked(self) -> tuple[Book, str]:
+    def add_to_book(self) -> tuple[Book, str]:
         """Add or change the population in the book, and return the book and the name of the population."""
         name, rows = self.population.name, self.population.rows_per_person
         if self.is_new:
