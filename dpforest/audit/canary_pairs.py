@@ -1,4 +1,4 @@
-"""Pairs of neighboring tables for the canaries of each algorithm; each pair targets one known weak point."""
+"""Pairs of neighboring tables for the canaries, each of which exposes one known weak point of an algorithm."""
 
 import math
 from collections.abc import Iterator
@@ -15,8 +15,9 @@ from dpforest.privacy.ledger import ADD_REMOVE
 
 OURS: Final = ("random-tree booster", "random-tree booster, δ")  # no paper has published these algorithms
 MANY: Final = 20  # number of trees of a canary that detects the sum of the small losses of all trees
-UNIT: Final = "person"  # name of the column of identifiers
-CLASSES: Final = 50  # largest number of classes of a domain; with many classes, losing labels are drawn often
+UNIT: Final = "person"  # name of the column that identifies persons
+# Largest number of classes of a domain. With many classes, a leaf often releases another label than its top label.
+CLASSES: Final = 50
 
 
 @dataclass(frozen=True)
@@ -104,10 +105,10 @@ def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
-    """Return the least lead for which smooth sensitivity draws a losing label with probability at most `wrong`.
+    """Return the least lead at which smooth sensitivity draws a label below the top with probability at most `wrong`.
 
     The lead j is the number of rows by which the top label is ahead of each other label. At lead j, the probability of
-    each losing label is exp(-(ε/2) exp(jε)) times the probability of the top label.
+    each other label is exp(-(ε/2) exp(jε)) times the probability of the top label.
     """
     exponent = math.log((1 / wrong - 1) * (n_classes - 1))
     return max(1, math.ceil(math.log(2 * exponent / epsilon) / epsilon))
@@ -240,7 +241,7 @@ def _booster() -> Iterator[CanaryPair]:
 
 
 def _clear_lead(epsilon: float) -> int:
-    """Return a lead at which the loss is close to ε, and the exponential mechanism still draws losing labels."""
+    """Return a lead at which the loss is close to ε, and the exponential mechanism still draws other labels."""
     return max(1, round(1.5 / epsilon))
 
 

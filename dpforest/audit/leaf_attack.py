@@ -152,7 +152,7 @@ def can_be_proved(pair: LeafPair) -> bool:
 def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     """Return an estimate, for each pair of leaves, of the bound that the attack would prove with all its releases.
 
-    Each table can be the one on which an event is more likely; the function returns the larger of these two bounds.
+    The event may be more likely on either table. The function estimates a bound for both cases, and returns the larger.
     """
     n, z = LOOKS[-1], 5.0  # z is the number of standard errors between an estimate and a limit
     out = np.zeros(len(log_p))
@@ -246,7 +246,7 @@ def attack_leaf(
     float
         Share of the work that is done, from 0 to 1.
     LossEstimate or None
-        None if there is no new bound.
+        The new bound; None if this step only reports progress.
     """
     start = monotonic()
     looks = tuple(size for size in LOOKS if most is None or size <= most)

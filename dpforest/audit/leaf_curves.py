@@ -17,7 +17,7 @@ from dpforest.privacy.mechanisms import flip_by_gap, flip_floor, privacy_loss
 from dpforest.privacy.true_loss import delta_lower_bound, true_loss
 
 RULES: Final = (*CERTIFIED, NOISY_COUNTS, *PUBLISHED)
-_POINTS: Final = 240  # number of points of a curve
+_POINTS: Final = 240  # number of evenly spaced points of a curve
 
 
 @dataclass(frozen=True, eq=False)

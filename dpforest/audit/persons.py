@@ -50,7 +50,7 @@ def check_persons(n_cases: int = 300) -> Iterator[str]:
     Parameters
     ----------
     n_cases : int
-        Number of random cases of splits and of gradients.
+        Number of random cases of splits and of gradients. Scales get a tenth as many.
     """
     rng = np.random.default_rng(0)
     yield from _weights(rng)
@@ -201,7 +201,7 @@ def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str
 
 
 def _gradients(rng: np.random.Generator, n_classes: int, kind: str) -> Iterator[str]:
-    """Check that the sums of a person's gradients over all leaves are at most the clip bound in norm."""
+    """Check that the norm of a person's gradient sums, over all leaves, is at most the declared sensitivity."""
     clip, r = ClipBound(n_classes, kind, UNIT_GRID), int(rng.choice([1, 2, 3, 7, 255, 256]))
     scores = (rng.standard_normal((r, clip.n_scores)) * 2.0 ** rng.integers(10, 24)).astype(np.int64)
     y = rng.integers(0, n_classes, r).astype(np.int32)
