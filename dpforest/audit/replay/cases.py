@@ -14,6 +14,7 @@ from dpforest.models.base import ForestClassifier
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS
 from dpforest.tables.domain import Domain
 
+# Labels that are no class of any random domain.
 NO_CLASS: Final = (None, "no class", -100, 3.5)
 ODD_AND_BAD: Final = (*BAD, *DOUBTFUL, None, "", "?", "nan", 0.5, 7, True)
 
@@ -46,9 +47,9 @@ class Case:
 def _pair(
     rng: np.random.Generator, rows: Table, row: Table, replacement: Table, neighbors: str, *, last: bool = True
 ) -> tuple[Table, Table]:
-    """Return two neighboring tables in random order: a table of `rows` and `row`, and a table of `rows`.
+    """Return two neighboring tables in random order: one has the rows `rows` and `row`, and the other only `rows`.
 
-    Under replace-one, the second table also has the row `replacement`.
+    Under replace-one, the other table also has the row `replacement`.
     """
     n = len(rows[1])
     place = n if last else int(rng.integers(n + 1))

@@ -56,7 +56,7 @@ def as_parts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestC
 
 
 def as_part_counts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit the summed counts of three parts: first the counts for the scale of the attributes, then counts of leaves."""
+    """Fit the summed counts of three parts: first counts for the scale (noisy histograms), then counts of leaves."""
     assert isinstance(model, RandomStructureClassifier)
     model.fit_scale(sum(model.partial_scale(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
     return model.fit_counts(sum(model.partial_counts(*part) for part in _parts(X, y)))  # type: ignore[arg-type]

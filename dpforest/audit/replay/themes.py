@@ -1,6 +1,6 @@
 """Themes of random cases. Each theme targets one kind of mistake.
 
-The themes are: a number of rows on a threshold, a `size` far from the number of rows, many classes, many rounds,
+The themes are: a number of rows on a threshold, a stated `size` far from the number of rows, many classes, many rounds,
 unreadable cells, values on borders of histogram cells, rows in parts, random settings, and persons with several rows.
 Each theme chooses the row or person in which the two tables differ so that a mistake is likely to show.
 """
@@ -37,6 +37,7 @@ _FAR_DOWN: Final = "far down, the least likely"
 _FAR_UP: Final = "far up, the least likely"
 _WHOLE_TABLE: Final[tuple[InputFormat, ...]] = (as_frame, as_array, as_list, as_fixed_csv)
 
+# Maps a source of random values, an estimator class and the seed of a case to the case.
 Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
 
 
