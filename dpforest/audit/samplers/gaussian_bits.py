@@ -68,7 +68,7 @@ def _number(weight: Sum) -> float:
 
 
 class _Bits:
-    """Tape with one bit in each lane."""
+    """Tape (array of random numbers) with one bit in each place, its lane."""
 
     size = 2**62
 
