@@ -63,7 +63,7 @@ class Book:
 
     @property
     def path(self) -> Path:
-        """The file of this book."""
+        """Path of the file of this book."""
         return self._store.path
 
     # ------------------------------------------------------------ populations

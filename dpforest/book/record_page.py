@@ -15,7 +15,8 @@ from dpforest.privacy.rationals import text_up
 from dpforest.tables.units import MOST_ROWS
 
 _CONTROLS: Final = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
-_MARKS: Final = r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff"  # invisible
+# Invisible characters, some of which change the direction of text.
+_MARKS: Final = r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
 _UNSEEN: Final = re.compile(f"[{_CONTROLS}{_MARKS}]")
 _POWER: Final = re.compile(r"^1e-0*(\d+)$")
 _STYLE: Final = """

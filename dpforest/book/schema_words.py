@@ -23,7 +23,7 @@ def values_in_words(feature: Feature) -> str:
 
 
 def type_in_words(feature: Feature) -> str:
-    """Return the kind of an attribute, with the date that it is read from and the signs that are ignored.
+    """Return the kind of an attribute, with the date that it is read from, or with the signs that are ignored.
 
     >>> type_in_words(Feature("age", "numeric", 0, 120, integer=True)), type_in_words(Feature("share", "numeric", 0, 1))
     ('whole numbers', 'numbers')
