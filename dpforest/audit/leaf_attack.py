@@ -107,7 +107,8 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
 
     For a published rule, the function returns the pair with the fewest rows among all pairs whose loss exceeds ε. For a
     certified rule, no loss exceeds ε. Then the function considers all pairs whose loss is within 1 % of the largest
-    loss. It returns the pair for which the attack is likely to prove the largest bound.
+    loss. It returns the pair for which the attack is likely to prove the largest bound. Under replace-one, it returns
+    a change of two leaves if its loss is more than 1 % above the loss of any change within a leaf.
 
     Examples
     --------
@@ -169,10 +170,10 @@ def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np.ndarray, np.ndarray]:
     """Return pairs of leaves that differ in one row, as counts before and after the change.
 
-    There are two leaves for each lead: one has only rows of the top class, and the other has one more row, of a second
-    class. In further leaves, several classes tie. A published rule depends only on the top classes and their lead, so
-    these leaves cover all cases. The loss of any other rule approaches its largest value as the lead grows; at a lead
-    of 10/ε, the loss is within 1 % of this value.
+    For each number of rows of the top class, there is a leaf with only these rows, and a leaf that also has a row of a
+    second class. In further leaves, several classes tie. A published rule depends only on the top classes and their
+    lead, so these leaves cover all cases. The loss of any other rule approaches its largest value as the lead grows; at
+    a lead of 10/ε, the loss is within 1 % of this value.
     """
     most = math.ceil(10 / epsilon) + 2
     lead = np.arange(most + 1)[:, None] * np.eye(1, n_classes, dtype=int)

@@ -51,7 +51,7 @@ def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int
     depth = 1 if kind.__name__ == BOOSTER else "auto"  # with "auto", the booster spends budget on the number of rows
     settings: dict[str, Any] = {"neighbors": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
     if seed % 4 == 0:
-        # n / 1,000 must exceed 50, the least number of rows that a fit releases.
+        # n / 1,000 must exceed 50, the smallest noisy number of rows that a fit releases.
         n = 1_000 * int(rng.integers(51, 101))
         return random_case(rng, kind, n, domain, rare=_FAR_DOWN, epsilon=0.1, listed=True, **settings)
     if seed % 4 == 1:
