@@ -14,7 +14,7 @@ from dpforest.audit.fits import Data
 from dpforest.privacy.ledger import ADD_REMOVE
 
 OURS: Final = ("random-tree booster", "random-tree booster, δ")  # no paper has published these algorithms
-MANY: Final = 20  # number of trees of a canary that detects the sum of the small losses of all trees
+MANY: Final = 20  # number of trees of a canary that exposes the sum of many small losses
 UNIT: Final = "person"  # name of the column that identifies persons
 # Largest number of classes of a domain. With many classes, a leaf often releases another label than its top label.
 CLASSES: Final = 50

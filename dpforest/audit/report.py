@@ -18,8 +18,8 @@ _BEGIN: Final = "<!-- made by python -m dpforest.audit --write docs -->"
 _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
 # Neither the fits nor the attacks of the audit run this code: drawings, evaluations, simulations, theory, risks,
-# explanations, suggestions for a domain, bundled tables, codebooks of uploads, the book of releases, the attack on a
-# single leaf, the check of a released file, and the command lines.
+# explanations, suggestions for a domain, bundled tables, codebooks of uploads, decimal commas, the book of releases,
+# the attack on a single leaf, the check of a released file, predictions of new rows, command lines, fits on a cluster.
 _NOT_AUDITED: Final = (
     "plotting/",
     "evaluation/",

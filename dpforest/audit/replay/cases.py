@@ -101,8 +101,8 @@ def random_case(
         A key of `RARE`, whose rare answers replace the random answers of a fit; empty if no answer is replaced. By
         default, the function draws a key or the empty text.
     n_bad : int, optional
-        Number of unreadable cells in each column of the common rows; these rows also get other odd cells. By default
-        there are no odd cells.
+        Number of unreadable cells in each column of the common rows. Usually, the row that differs has one more. All
+        these rows also get other odd cells. By default, there are no such cells.
     neighbors : {"", "add-remove", "replace-one"}
         How the two tables differ. If empty, the function draws the relation.
     alike : bool
