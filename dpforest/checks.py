@@ -100,5 +100,5 @@ def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = 
 
 
 def choice(*choices: Any) -> Constraint:
-    """Return a constraint that accepts each of these choices."""
+    """Return a constraint that accepts only these choices."""
     return lambda name, value: check_choice(name, value, choices)

@@ -43,7 +43,7 @@ class CanaryPair:
     rows_of_person: int = 0
 
     def tables(self, neighbors: str) -> tuple[Data, Data]:
-        """Return the first and the second table."""
+        """Return the first and the second table under a neighbor relation."""
         before = self._table([]) if neighbors == ADD_REMOVE else self._table([self.replaced], "other")
         return before, self._table([self.added])
 
@@ -157,7 +157,7 @@ def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
-    """Yield pairs for the multinomial forest."""
+    """Yield pairs for the multinomial forest: one row decides a split, the end of a branch, or the label of a leaf."""
     shared = {"min_leaf": 1, "purity_stop": False}
     yield CanaryPair(
         "a value that nobody else has", "A split between values of the data is impossible without the row.",
@@ -184,7 +184,7 @@ def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _boosted(mode: str) -> Iterator[CanaryPair]:
-    """Yield pairs for the boosted forest."""
+    """Yield pairs for the boosted forest: one row shows in α_t, β_t, or the row weights of the next tree."""
     published = mode == "as_published"
     yield CanaryPair(
         "the coefficient of a tree",
@@ -210,7 +210,7 @@ def _boosted(mode: str) -> Iterator[CanaryPair]:
 
 
 def _booster() -> Iterator[CanaryPair]:
-    """Yield pairs for the random-tree booster."""
+    """Yield pairs for the random-tree booster, whose leaves hold noisy gradient sums."""
     for rounds in (1, 4):
         yield CanaryPair(
             f"the first row, {rounds} round{'s' * (rounds > 1)}",

@@ -174,7 +174,7 @@ def _sum_text(total: PopulationLoss) -> str:
 
 
 def _setting_text(value: object) -> str:
-    """Return a setting as text."""
+    """Return a setting in words: “yes” or “no” for a flag, and “by the public rule” for "auto"."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "by the public rule" if value == "auto" else str(value)

@@ -52,7 +52,7 @@ def classes_in_words(domain: Domain) -> str:
 
 
 def columns_in_words(domain: Domain) -> str:
-    """Return the names of the attributes."""
+    """Return the names of all attributes, separated by semicolons."""
     return _listed(domain.names, ())
 
 

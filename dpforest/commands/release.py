@@ -64,7 +64,7 @@ class Plan:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command, and return its exit code."""
+    """Run the command, and return its exit code, as the text of `--help` lists it."""
     options = _parser().parse_args(list(arguments))
     return terminal.run("dpforest release", lambda: release(options), as_json=options.json)
 

@@ -50,7 +50,7 @@ def as_fixed_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> For
 
 
 def as_parts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit three parts, one after another."""
+    """Fit three parts of the table with `fit_chunks`, one after another."""
     assert isinstance(model, RandomStructureClassifier | RandomTreeBoosterClassifier)
     return model.fit_chunks(list(_parts(X, y)))
 
@@ -63,7 +63,7 @@ def as_part_counts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> F
 
 
 def as_parquet(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit a Parquet file in two parts."""
+    """Fit a Parquet file that `read_chunks` reads in two parts."""
     assert isinstance(model, RandomStructureClassifier | RandomTreeBoosterClassifier) and model.domain is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "table.parquet")

@@ -46,7 +46,7 @@ def check_rare_draws() -> Iterator[str]:
 
 
 def _unlike(*tests: Callable[[], Iterator[tuple[str, float]]]) -> Iterator[str]:
-    """Yield a message for each draw whose p-value is below `FALSE_ALARM`."""
+    """Yield a message for each test whose p-value is below `FALSE_ALARM`."""
     for what, p in itertools.chain.from_iterable(test() for test in tests):
         if p < FALSE_ALARM:
             yield f"{what}: draws do not follow the law (p = {p:.2g})"

@@ -68,7 +68,7 @@ def _number(weight: Sum) -> float:
 
 
 class _Bits:
-    """Tape (array of random numbers) with one bit in each place, its lane."""
+    """Tape (array of random numbers, its lanes) in which each lane has one bit."""
 
     size = 2**62
 
