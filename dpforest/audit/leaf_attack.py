@@ -29,7 +29,7 @@ SEARCH: Final = 1_000_000
 LOOKS: Final = tuple(a * 10**e for e in range(2, 7) for a in (1, 2, 5)) + (10_000_000, 20_000_000)
 CONFIDENCE: Final = 0.999
 SECONDS: Final = 4.0  # default time limit of an attack
-_CHUNK: Final = 100_000  # releases between two reports of progress
+_CHUNK: Final = 100_000  # number of releases between two reports of progress
 _NEAR: Final = 0.99  # `first_pair` considers pairs whose loss is at least this share of the largest loss
 
 

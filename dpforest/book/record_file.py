@@ -376,7 +376,7 @@ def _sum_of(population: Population) -> PopulationLoss:
     """Return the total loss of a population, with the sum of its pure losses and the sum of its Gaussian losses."""
     total = population.total()
     costs = [booking.cost for booking in population.bookings]
-    if total.unit is not None:  # if units differ, `total` has required `rows_per_person`
+    if total.unit is not None:  # if units differ, `Population.total` requires `rows_per_person`
         costs = [for_person(cost, total.unit, population.rows_per_person or 1) for cost in costs]
     losses = [loss_under(cost.loss, cost.neighbors, total.neighbors) for cost in costs]
     sums = [PrivacyLoss.total((loss for loss in losses if loss.kind == kind), kind).amount for kind in KINDS]
