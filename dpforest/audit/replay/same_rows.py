@@ -66,7 +66,7 @@ def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[s
     for _ in range(20):
         n_rows, classes = int(rng.integers(4, 60)), _CLASSES[rng.integers(len(_CLASSES))]
         settings = settings_of(rng, kind, n_rows + 1, len(classes)) | {"n_jobs": None}
-        # With scale_share="public", a fit asks no question before trees grow.
+        # With scale_share="public" and a fixed shape, a fit asks no question before trees grow.
         if hasattr(kind, "fit_chunks") and rng.random() < 0.5:
             settings |= {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
         domain = random_domain(rng, len(classes), 3, classes=classes)
