@@ -16,17 +16,17 @@ from dpforest.trees.forest import Forest
 from dpforest.trees.layout import LEAF
 from dpforest.trees.leaves import CountLeaves, LabelLeaves
 
-PART: Final = 250  # fits between two reports of progress
+PART: Final = 250  # number of fits that a process runs between two reports of progress
 ABSENT: Final = -np.inf  # value of a statistic that a forest does not have
 LOWEST_BIT: Final = "lowest bit of "  # prefix of the name of a statistic
 
 Data = tuple[Any, Any]  # X and y
-Record = dict[str, Any]  # arrays by the name of the statistic
-Progress = Callable[[float], None]
+Record = dict[str, Any]  # number or array of each statistic, by its name
+Progress = Callable[[float], None]  # called with the share of the work that is done, from 0 to 1
 
 
 def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
-    """Return everything that a forest publishes, as arrays of numbers.
+    """Return everything that a forest publishes, as numbers and arrays of numbers.
 
     Parameters
     ----------

@@ -35,8 +35,8 @@ def check_words(*, title: str, purpose: str, owner: str, approver: str, delta_re
     Raises
     ------
     RecordError
-        If a text is empty or too long, if there is a reason although δ is 0, or if there is no reason although δ is
-        above 0.
+        If a text is too long or has line breaks that its field forbids, if a text other than `approver` and
+        `delta_reason` is empty, if there is a reason although δ is 0, or if there is none although δ is above 0.
     """
     texts = {"title": title, "purpose": purpose, "owner": owner, "approver": approver, "delta_reason": delta_reason}
     for name, text in texts.items():

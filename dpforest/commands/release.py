@@ -65,14 +65,14 @@ class Plan:
     domain: Domain
     book: Book
     population: Population
-    is_new: bool
+    is_new: bool  # whether the population must be added to the book
     words: RecordWords
     title: str
-    caution: str
+    caution: str  # sentence of the file if the settings were chosen by looking at the table, else empty
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command, and return its exit code."""
+    """Run the command, and return its exit code, as the text of `--help` lists it."""
     options = _parser().parse_args(list(arguments))
     return terminal.run("dpforest release", lambda: release(options), as_json=options.json)
 
@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def release(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
-    """Check everything, ask, and release. Return the exit code, and the result as an object and as text.
+    """Check everything, ask, and release. Return the exit code, and the result as a dict and as text.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def _make(plan: Plan, rows: pd.DataFrame, files: ReleaseFiles) -> MadeRelease:
 
 
 def _result(plan: Plan, made: MadeRelease, files: ReleaseFiles) -> tuple[int, dict[str, Any], str]:
-    """Write the record, and return the exit code, and the result as an object and as text."""
+    """Write the record. Return the exit code, and the result as a dict and as text."""
     terminal.progress(2, 3, "Writing the record")
     flaws = _write_record(made.record, files)
     terminal.progress(3, 3, "Done")

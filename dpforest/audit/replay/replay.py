@@ -25,7 +25,7 @@ from dpforest.privacy import selection
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Ledger, rows_changed
 from dpforest.trees.forest import Forest
 
-ROUNDING: Final = 1e-9
+ROUNDING: Final = 1e-9  # relative tolerance for errors of floats
 
 
 @dataclass(frozen=True)
