@@ -67,7 +67,7 @@ class Loss(ABC):
 
     @abstractmethod
     def link(self, u: ArrayLike) -> Values:
-        """Return ψ = -L', the value of a leaf with a share u of the positive class; 0 at 1/2."""
+        """Return ψ(u) for ψ = -L': the value of a leaf in which the positive class has the share u. ψ(1/2) is 0."""
 
     @abstractmethod
     def inverse_link(self, z: ArrayLike) -> Values:
