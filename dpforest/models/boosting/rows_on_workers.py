@@ -59,7 +59,10 @@ class _Part(NamedTuple):
 
 
 class WorkerRows:
-    """The rows of one worker. A Dask actor: its methods run on the worker. Only the curator's cluster may hold it."""
+    """The rows of one worker, as a Dask actor: its methods run on the worker.
+
+    The actor holds raw rows, so the cluster must belong to the curator (the data holder).
+    """
 
     def __init__(self, parts: list[_Part]):
         self._parts = parts
@@ -171,7 +174,7 @@ class RowsOnWorkers:
 
     @contextmanager
     def stopping_fit(self, ledger: Ledger) -> Iterator[None]:
-        """Turn the loss of a worker into a `FitStoppedError`, and drop the references to the rows at the end."""
+        """Turn the loss of a worker in this block into a `FitStoppedError`. Drop all references to rows at its end."""
         try:
             yield
         except _WorkerLostError as error:
