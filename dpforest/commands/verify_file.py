@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _verify(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
-    """Check the forest, compare it with its record, and return the exit code and the result as text."""
+    """Check the forest, and compare it with its record if one is given. Return the exit code, {} and the report."""
     report = io.StringIO()
     with redirect_stdout(report):
         code = verify.main(["--", options.forest], "dpforest verify")

@@ -206,7 +206,7 @@ def check_share(reached: np.ndarray, share: float, n_failed: int = 0, n_forests:
 
 @cache
 def _most_failures(share: float, releases: int, n_tried: int) -> int:
-    """Return the largest number of misses at the last look with which this look still shows the share."""
+    """Return how many releases may miss the value at the last look while this look still shows the share."""
     failures = 0
     while share_at_least(releases - failures - 1, releases, n_tried=n_tried) >= share:
         failures += 1

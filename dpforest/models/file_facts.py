@@ -1,4 +1,4 @@
-"""The public facts that a file states about its fit. Its ledger is divided into entries of preparation and trees."""
+"""The public facts that a file states about its fit, and its ledger entries for the preparation and for the trees."""
 
 import re
 from dataclasses import dataclass

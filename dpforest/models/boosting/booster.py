@@ -81,9 +81,8 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
     Notes
     -----
     `predict_proba` computes class shares from scores: by the inverse link of the clipped loss, or softmax for more than
-    two classes. With few rows or a small
-    budget, `total_step` is small, so scores remain near 0. Then the predicted probabilities of the classes are too
-    close to each other, but they still rank rows well.
+    two classes. With few rows or a small budget, `total_step` is small, so scores remain near 0. Then the predicted
+    probabilities of the classes are too close to each other, but they still rank rows well.
 
     Every round reads all rows again. So `fit_chunks` keeps the encoded rows in files, and a fit on a Dask DataFrame
     keeps them on the workers.

@@ -75,7 +75,7 @@ class GradientSums:
 
     @property
     def leaf(self) -> np.ndarray:
-        """Leaf of each row in the tree of the last round that was asked for, uint16 (n,)."""
+        """Leaf of each row in the tree of the round that `of_round` computed last, uint16 (n,)."""
         return self._leaves[self._round % self._n_routed]
 
     def of_round(self, t: int, moves: np.ndarray) -> np.ndarray:

@@ -2,10 +2,10 @@
 
 The gradient of a row has a number for each class: 1 if the row has this class and 0 otherwise, minus the class's share
 (the probability that follows from the row's scores). The gradient's norm is clipped to the norm at score 0
-(`ClipBound`). So for two classes the
-norm is at most one half, and no misclassified row has a larger gradient than a row at score 0. Gradients are integers
-in units of 1/1024, and scores are integers in units of 1/2**20. Sums of integers are exact in any order. So scores do
-not depend on the number of threads, and everybody who computes scores from the released forest gets the same scores.
+(`ClipBound`). So for two classes the norm is at most one half, and no misclassified row has a larger gradient than a
+row at score 0. Gradients are integers in units of 1/1024, and scores are integers in units of 1/2**20. Sums of integers
+are exact in any order. So scores do not depend on the number of threads, and everybody who computes scores from the
+released forest gets the same scores.
 
 A gradient is computed from scores that are rounded to 1/256, so that its exponentials can be looked up in a table. No
 sum over rows uses floats. The float operations for one row run in a fixed order, and IEEE 754 defines their rounding,

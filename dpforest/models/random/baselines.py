@@ -140,7 +140,7 @@ class _EvenForest(RandomStructureClassifier):
 
 
 class RandomForestLaplaceClassifier(_EvenForest):
-    """RF-L of Nock and Henecka: 21 random trees, each of whose leaves votes for the class with the largest noisy count.
+    """RF-L: majority vote of 21 random trees. Each leaf votes for the class with the largest noisy count.
 
     "As published" below means ``mode="as_published"``.
 
@@ -172,7 +172,7 @@ class RandomForestLaplaceClassifier(_EvenForest):
 
 
 class RandomForestExponentialClassifier(_EvenForest):
-    """RF-E of Nock and Henecka: 21 random trees vote, and the exponential mechanism draws the label of each leaf.
+    """RF-E: majority vote of 21 random trees. The exponential mechanism draws the label of each leaf.
 
     Parameters
     ----------
