@@ -42,7 +42,7 @@ class FitStoppedError(RuntimeError):
 
 
 class _WorkerLostError(Exception):
-    """Raised if a call to a worker fails."""
+    """Raised if a call to a worker fails for any reason; the message names the error."""
 
 
 class _Part(NamedTuple):
@@ -130,7 +130,7 @@ class RowsOnWorkers:
         return sum(facts.n_given for facts in self._facts)
 
     def cells(self) -> np.ndarray:
-        """Return the sums of `scale_histograms` over all parts."""
+        """Return the exact counts of all rows in the cells of the scale: `scale_histograms`, summed over all parts."""
         with _calling_workers():
             domain = self._domain
             parts = self._client.map(lambda part: _cells_of(domain, part), self._part_futures, pure=False)
