@@ -31,7 +31,8 @@ class Rate(NamedTuple):
     rows : bool array of shape (n_test,)
         Whether the mean includes each row.
     flips : bool array of shape (n_test,)
-        Value of each row. False: 1 if the row is correctly classified, else 0. True: 1 if it is misclassified, else 0.
+        How the value of each row is computed. False: 1 if the row is correctly classified, else 0. True: 1 if it is
+        misclassified, else 0.
     """
 
     rows: np.ndarray

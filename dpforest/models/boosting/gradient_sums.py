@@ -45,7 +45,7 @@ class GradientSums:
     n_jobs : int
         Number of threads; the sums do not depend on it.
     map_parts : callable
-        ``map`` or the ``map`` of a thread pool, which sums the gradients of slices of the rows.
+        ``map``, or the ``map`` of a thread pool. It calls the function that sums the gradients of a slice of the rows.
     tables : GradientTables
         Exponentials, which must be the same for all parts of a table.
     """
