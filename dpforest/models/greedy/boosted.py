@@ -214,7 +214,7 @@ class BoostedForestClassifier(GreedyClassifier):
         seed: int,
         key: int,
     ):
-        """Return the mechanism of one booster. `key` is the number of its first tree among the trees of all boosters."""
+        """Return the mechanism of one booster. `key` numbers its first tree among the trees of all boosters."""
         if self.epsilon is None:
             return boost_mechanisms.ExactBoostMechanism(spec, key)
         if spec.as_published:
