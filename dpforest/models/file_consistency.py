@@ -37,7 +37,7 @@ _ENTRY = ("what", "mechanism", "sensitivity", "each", "times", "composition", "p
 
 
 def check(forest: ReleasedForest) -> None:
-    """Raise ValueError unless some fit of the forest's estimator writes this ledger and this certificate.
+    """Raise ValueError unless some fit of the forest's estimator could write this ledger, certificate and noise.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) ->
 
 
 def _sentences_of_new_files(forest: ReleasedForest) -> tuple[str, ...]:
-    """Return the sentences that an old file lacks because its version did not write them.
+    """Return the sentences that an old file may lack, because earlier versions did not write them.
 
     A file must lack all of these sentences or none of them. The file counts as old only if it has no field that was
     introduced together with these sentences.
@@ -175,7 +175,7 @@ def _first_difference(stated: tuple[str, ...], expected: tuple[str, ...]) -> str
 
 
 def _differs(what: str, stated: Any, expected: Any) -> str:
-    """Return the message that a field of a file has another value than its other fields imply."""
+    """Return the message that `what` has the value `stated`, although the other fields of the file imply `expected`."""
     return f"{what} is {_short(stated)}, but its other fields give {_short(expected)}"
 
 
