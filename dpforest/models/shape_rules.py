@@ -53,7 +53,7 @@ def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def jagannathan_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of `JagannathanForestClassifier`: the paper's ten trees, with the depth of `noisy_counts_shape`."""
+    """Return the shape of `JagannathanForestClassifier`: 10 trees as published, and `noisy_counts_shape`'s depth."""
     return Shape(10, noisy_counts_shape(signal, n_classes, n_features).depth)
 
 

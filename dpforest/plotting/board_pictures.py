@@ -106,7 +106,7 @@ def errors_picture(game: DistinguishingGame) -> str:
 
 
 def icons_picture(guesses: HundredGuesses) -> str:
-    """Draw an attacker's hundred guesses: gray dots are right anyway, blue dots by the release; empty ones are wrong."""
+    """Draw an attacker's hundred guesses: gray if right anyway, blue if right thanks to the release, empty if wrong."""
     fills = [GREY] * guesses.without + [BLUE] * guesses.more + ["none"] * guesses.wrong
     return _svg(
         100,

@@ -113,7 +113,7 @@ def rate_intervals(table: pd.DataFrame) -> go.Figure:
 
 
 def _colored_groups(rates: np.ndarray) -> list[int]:
-    """Return the groups that get a color, in order: all groups, or those with the lowest and the highest rates."""
+    """Return the indices of the groups that get a color: all groups, or those with the lowest and the highest rates."""
     known = np.flatnonzero(np.isfinite(rates))
     if len(known) <= _MOST_COLORED:
         return known.tolist()

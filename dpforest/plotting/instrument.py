@@ -44,7 +44,7 @@ class Curves:
     by_trees : dict of int to dict
         Lines at other numbers of trees. The depth is the one that the forest has if the user sets the number of trees.
     by_alpha : dict of str to dict
-        Lines with other choices of α, by name; only for boosted trees.
+        Lines with other choices of α, by the name of the choice; empty for forests that are not boosted.
     """
 
     epsilons: Sequence[float]
@@ -106,7 +106,7 @@ def drawn_tree(
     epsilons: Sequence[float],
     flips_at: Callable[[float], np.ndarray | None],
 ) -> dict[str, Any]:
-    """Describe one tree of a simulated release, from the root to at most `MOST_ENDS` ends of branches.
+    """Describe one tree of a simulated release, down to the level at which it has at most `MOST_ENDS` ends.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def _values(view: ForestView, tree: int) -> list[str]:
 
 
 def _deepest_drawn(trees: Trees) -> int:
-    """Return the largest level at which the drawing can end its branches with at most `MOST_ENDS` ends."""
+    """Return the lowest level to draw: the deepest one with at most `MOST_ENDS` ends, but level 1 if there is none."""
     for level in range(int(trees.level.max()), 0, -1):
         ends = (trees.level == level) | ((trees.kind == LEAF) & (trees.level < level))
         if ends.sum() <= MOST_ENDS:

@@ -73,9 +73,10 @@ def _value(feature: Feature, cell: int) -> float:
 
 
 def value_at(feature: Feature, code: int) -> float:
-    """Return the value at which a code of a numeric attribute begins, rounded to three digits.
+    """Return the value at which a code of a numeric attribute begins, rounded to three significant digits.
 
-    The ends of the public range are not rounded.
+    The last code has the upper end of the public range, which is not rounded. Values from 10¹⁵ on are not rounded
+    either.
     """
     assert feature.low is not None and feature.high is not None
     if code >= N_CODES - 1:
