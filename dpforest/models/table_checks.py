@@ -16,7 +16,7 @@ from dpforest.trees.forest import as_values
 
 
 class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
-    """Base class of all forests: the checks of tables. Only its subclasses can be fitted."""
+    """Base class of all forests, which checks the tables that they get. Only subclasses can be fitted."""
 
     epsilon: float | None
     domain: Domain | None

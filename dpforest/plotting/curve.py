@@ -43,7 +43,7 @@ def accuracy_curve(
     Parameters
     ----------
     epsilons : float array of shape (E,)
-        Budgets, rising.
+        The ε of the releases, rising.
     values : float array of shape (R, E)
         Accuracy, or balanced accuracy, of R simulated releases.
     nonprivate : float array of shape (R,)
@@ -140,12 +140,12 @@ def epsilon_axis(fig: go.Figure, low: float, high: float, name: str) -> None:
 
 
 def mark_others(fig: go.Figure, marks: Sequence[tuple[float, str]]) -> None:
-    """Add small marks at the top of a chart over ε, with text on hover.
+    """Mark some ε by small triangles at the top of a chart over ε.
 
     Parameters
     ----------
     marks : sequence of (ε, words)
-        Budgets to mark, and the text that a mark shows on hover.
+        The ε to mark, and the text that each mark shows on hover.
     """
     for epsilon, words in marks:
         fig.add_annotation(

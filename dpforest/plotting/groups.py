@@ -24,9 +24,9 @@ def rate_curves(epsilons: np.ndarray, values: np.ndarray, names: Sequence[str], 
     Parameters
     ----------
     epsilons : float array of shape (E,)
-        Budgets, rising.
+        The ε of the releases, rising.
     values : float array of shape (E, n_groups)
-        Mean rate over simulated releases.
+        Rate of each group at each ε, as the mean over simulated releases.
     names : sequence of str
         Names of the groups.
     epsilon : float

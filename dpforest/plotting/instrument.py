@@ -128,11 +128,11 @@ def drawn_tree(
           ``left`` and ``right`` (horizontal extent, from 0 to 1), ``rows`` (number of rows; with a unit: of persons),
           ``rows_of_persons`` (with a unit: number of rows; else None), ``label`` (index of the class without noise; -1
           without rows), ``other`` (index of the class with the most rows except the label, which noise may publish),
-          ``flips`` (for each ε, the probability that noise changes the label; None if unknown), ``below`` (number of
-          leaves that an end stands for), and ``value`` (in boosted trees, what the leaf adds to a score, as text, with
-          the standard deviation of its noise; else empty). An end is a leaf, or a node whose children are not drawn.
-          The label of a leaf is the class with the most evidence (`ForestView.noise`). The label of an inner node, and
-          of a leaf of a boosted tree, is the class with the most rows.
+          ``flips`` (of an end, for each ε, the probability that noise changes the label; None if unknown), ``below``
+          (number of leaves that an end stands for; 0 for other nodes), and ``value`` (in boosted trees, what the leaf
+          adds to a score, as text, with the standard deviation of its noise; else empty). An end is a leaf, or a node
+          whose children are not drawn. The label of a leaf is the class with the most evidence (`ForestView.noise`).
+          The label of an inner node, and of a leaf of a boosted tree, is the class with the most rows.
         - ``depth``: largest level of the tree.
 
         A unit is a column of the domain that identifies persons.

@@ -13,7 +13,7 @@ from dpforest.privacy.rationals import text_up
 
 SYMBOLS = ("circle", "square", "triangle-up")
 WIDTHS = (3.5, 2.5, 1.75)
-LINE_OF_TEXT = 0.085  # height of a name, as a share of the height of the curves
+LINE_OF_TEXT = 0.085  # height of a curve's name, as a share of the range of accuracy that the curves cover
 TICKS = tuple(a * 10**e for e in range(1, 8) for a in (1, 2, 5))
 
 
@@ -76,7 +76,10 @@ def shade_beyond(fig: go.Figure, n_rows: int, right: float) -> None:
 def draw_curve(
     fig: go.Figure, learning: Learning, epsilon: float, place: int, color: str, *, dashed: bool = True
 ) -> None:
-    """Draw the measured accuracy over rows at an ε and, if `dashed`, a dashed line of the extrapolated accuracy."""
+    """Draw the measured accuracy over rows at an ε and, if `dashed`, a dashed line of the extrapolated accuracy.
+
+    `place` is an index into `WIDTHS` and `SYMBOLS`.
+    """
     mean, error, extrapolation = learning.by_rows(epsilon), learning.error_by_rows(epsilon), beyond(learning, epsilon)
     line = {"color": color, "width": WIDTHS[place]}
     text = [
@@ -114,7 +117,7 @@ def draw_curve(
 
 
 def name_curves(fig: go.Figure, learning: Learning, ends: list[tuple[float, str, int]], height: float) -> None:
-    """Write the name of each curve before its first point; the name of the first curve (`place` 0) is bold."""
+    """Write the name of each curve to the left of its first point; the name of the first curve (`place` 0) is bold."""
     for y, name, i in _moved_apart(ends, LINE_OF_TEXT * max(height, 0.02)):
         fig.add_annotation(
             x=np.log10(learning.rows[0]),

@@ -37,7 +37,7 @@ def lesson_figure(height: int = HEIGHT, **layout) -> go.Figure:
 
 
 def enlarged(fig: go.Figure) -> go.Figure:
-    """Enlarge a figure for a projector."""
+    """Enlarge a figure in place for a projector, and return it."""
     fig.update_layout(height=PROJECTED, legend_font_size=PROJECTED_TYPE)
     for axis in (fig.update_xaxes, fig.update_yaxes):
         axis(tickfont_size=PROJECTED_TYPE, title_font_size=PROJECTED_TYPE)

@@ -94,7 +94,7 @@ def coarsened(scores: np.ndarray, sensitivity: int, nodes: int = 1) -> tuple[np.
 
 
 def rate_of(epsilon_each: Fraction, sensitivity: int) -> Fraction:
-    """Return the rate, rounded down so that the privacy loss is at most the charge."""
+    """Return the rate, at most `_MOST_RATE`, rounded down so that the privacy loss is at most the charge."""
     return round_down(min(epsilon_each / sensitivity, _MOST_RATE))
 
 

@@ -99,7 +99,7 @@ def most_right(n_trees: int, epsilon: float) -> float:
 
 @lru_cache(maxsize=32)
 def members(n_trees: int, seed: int = TREE_SEED) -> np.ndarray:
-    """Return which students are in each leaf of all trees, as bool of shape (n_leaves, 30). The attacker knows this.
+    """Return which students are in each leaf of all trees: bool of shape (n_leaves, 30), known to the attacker.
 
     Examples
     --------
