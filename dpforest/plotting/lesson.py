@@ -149,7 +149,7 @@ def leaf_lies(lies: np.ndarray, selected: int | None) -> go.Figure:
 
 
 def small_percent(share: float) -> str:
-    """Return the text of a share, with more digits if it is small.
+    """Return a share as a percentage, with one decimal from 1 % on, and with up to three decimals below.
 
     >>> small_percent(0.1839), small_percent(0.00337), small_percent(0.0000227)
     ('18.4 %', '0.34 %', '0.002 %')

@@ -68,7 +68,7 @@ def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | Non
 
 
 def _value(feature: Feature, cell: int) -> float:
-    """Return the value at which a cell begins."""
+    """Return the value of the attribute at which a cell of the histogram begins."""
     return value_at(feature, feature.first_code + (N_CODES - feature.first_code) * cell // CELLS)
 
 

@@ -57,7 +57,7 @@ class Axis:
         return float(min(max(value, self.low), self.high))
 
     def layout(self) -> dict[str, Any]:
-        """Return the layout of the axis for plotly."""
+        """Return the settings of the axis for plotly: title, type, range, and ticks."""
         ends = np.log10([self.low, self.high]) if self.log else np.array([self.low, self.high])
         pad = 0.02 * (ends[1] - ends[0])
         values = self._ticks()
