@@ -154,7 +154,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     first = curves.first_over[chosen]
     is_late = first is not None and first > 0.6 * right
     fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
-    # The label of the ε line is at its left end if the mark of the first broken promise is farther right.
+    # The label of the ε line is at its left end if the mark of the first lead with a loss above ε is farther right.
     is_far_right = first is not None and first > 0.25 * right
     fig.add_annotation(
         x=0 if is_far_right else 1,
@@ -280,7 +280,7 @@ def bound_chart(estimates: Sequence[LossEstimate], pair: LeafPair) -> go.Figure:
 
 
 def chance(p: float) -> str:
-    """Return the text of a probability of any size.
+    """Return a probability as text: a percentage, or "n in 10ᵏ" if it is below 0.01 %.
 
     >>> chance(0.204), chance(0.99973), chance(0.00012), chance(2e-22), chance(0.0)
     ('20.4 %', '99.97 %', '0.012 %', '2 in 10²²', 'less than 1 in 10³⁰⁰')
@@ -296,7 +296,7 @@ def chance(p: float) -> str:
 
 
 def size(loss: float) -> str:
-    """Return the text of a loss of any size.
+    """Return a privacy loss of any size as text, with a power of ten from 1 million on.
 
     >>> size(22.7009), size(110131.6), size(1.6e8), size(float("inf"))
     ('22.7', '110,132', '1.6 × 10⁸', '∞')

@@ -65,7 +65,7 @@ class Choices(Protocol):
         """Number of trees."""
 
     def exact_rate(self, epsilon: Fraction) -> Fraction:
-        """Return the rate (`mechanisms`) at a leaf of one tree, for a forest that claims `epsilon`."""
+        """Return the rate of the mechanism in one tree (see `mechanisms`), for a forest that claims `epsilon`."""
 
 
 def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ def assign_blocks(n: int, n_trees: int, seed: int) -> np.ndarray:
 
     Returns
     -------
-    int32 array (n,)
+    int32 array of shape (n,)
         The tree of each row; -1 for a dropped row.
     """
     size = n // n_trees
