@@ -78,7 +78,10 @@ def shadow_attack(
 
 
 def rarest_row(codes: np.ndarray, labels: np.ndarray) -> int:
-    """Return the rarest row: the log-frequencies of its class and of its values (in 16 bins) have the least sum."""
+    """Return the index of the rarest row: the log-frequencies of its class and of its values have the least sum.
+
+    If a column has codes of 4,096 or more, its values are divided into 16 bins of equal width.
+    """
     score = np.log(np.bincount(labels)[labels])
     for column in codes.T:
         part = column >> 12 if column.max() >= 4_096 else column

@@ -268,7 +268,7 @@ class DistinguishingGame:
         Raises
         ------
         ValueError
-            If a prior is out of range, or `failure` is not above δ (of `grouped`).
+            If a prior is out of range, or `failure` is above 1 or not above the δ of `grouped`.
 
         Examples
         --------

@@ -96,11 +96,11 @@ def promises_of(
     dict from (ε, depth, trees) to (bool, float)
         Whether the release would be certified, and the loss, rounded up. The loss is ∞ if no bound is known.
     """
-    # The loss of a certified forest does not depend on its number of trees, so one preview with one tree serves all.
+    # The loss of a certified forest does not depend on its number of trees, so a preview with one tree gives it.
     promises, known_losses = {}, dict[tuple, Fraction | None]()
     for depth, trees in cells:
         for epsilon in epsilons:
-            n_trees = 1 if forest.mode == "certified" and trees is not None else trees  # one tree has the same loss
+            n_trees = 1 if forest.mode == "certified" and trees is not None else trees
             if (key := (epsilon, depth, n_trees)) not in known_losses:
                 model = at_cell(forest, depth, n_trees).set_params(domain=domain, epsilon=epsilon, random_state=None)
                 known_losses[key] = model.preview(domain, n_rows)[0].loss

@@ -174,6 +174,6 @@ def rows_in_leaves(model: DataDependentClassifier, trees: Trees, domain: Domain,
 
 
 def without_noise(forest: DataDependentClassifier, domain: Domain, rows: EncodedRows) -> EncodedRows:
-    """Return the rows as a fit without noise encodes them: on the exact scale, if a release would query a scale."""
+    """Return the rows as a fit without noise encodes them: by the exact scale, if a release would query a scale."""
     scale = exact_scale(forest, rows.cached(("scale",), lambda: scale_histograms(domain, rows.codes, rows.weight)))
     return rows if scale is None else rows.on_scale(domain, scale)

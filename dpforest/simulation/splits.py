@@ -104,6 +104,8 @@ def split_table(
     ------
     DomainError
         If the table lacks columns of the domain, or fewer than two rows or persons have a listed label.
+    ValueError
+        If `groups` does not have one identifier for each row.
     """
     unit_groups = None if domain.unit is None else groups
     rows = read_rows(domain, X, y, np.arange(len(y)), out_of_domain=out_of_domain, groups=unit_groups)

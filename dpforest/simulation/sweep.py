@@ -307,11 +307,11 @@ def one_repeat(
     forest : ForestClassifier
         Estimator whose releases are simulated; its ε and seeds are not used.
     domain : Domain
-        Public schema that the rows of `split` are encoded by.
+        Public schema with which the rows of `split` are encoded.
     split : Split
         Rows to fit on and held-out rows.
     epsilons : sequence of float
-        Budgets to simulate; ∞ stands for the same trees without noise.
+        Budgets to simulate; ∞ means no noise.
     cells : sequence of (int or None, int or None)
         Depths and numbers of trees, as from `cells_of`.
     seed : int
@@ -347,13 +347,13 @@ def run_task(
     forest : ForestClassifier
         Estimator whose releases are simulated; its ε and seeds are not used.
     domain : Domain
-        Public schema that the rows of `split` are encoded by.
+        Public schema with which the rows of `split` are encoded.
     split : Split
         Rows of the fold.
     task : Task
         Name of the forest, repeat and fold, which are written into the result.
     epsilons : list of float
-        Budgets to simulate; ∞ stands for the same trees without noise.
+        Budgets to simulate; ∞ means no noise.
     cells : list of (int or None, int or None)
         Result of `cells_of`.
     seed : int
