@@ -31,7 +31,7 @@ _EXACT = 1 << 53  # whole numbers up to this number are exact as floats
 
 
 class Grid(NamedTuple):
-    """Arrays with an entry for each feature of a domain. The kernel uses only the entries of numeric features."""
+    """Arrays with an entry for each feature of a domain. Only the entries of numeric features are used."""
 
     scale: np.ndarray  # (m, 8): one `Scale` per row
     span: np.ndarray  # number of codes for cells that are not missing
@@ -226,7 +226,7 @@ def quoted(names: Sequence[str], most: int = 5) -> str:
 
 
 def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
-    """Return a user's array with two dimensions and one column for each source column."""
+    """Return a user's table as an array; raise DomainError unless it has one column for each source column."""
     if hasattr(X, "toarray"):
         raise DomainError("The table is a sparse matrix; turn it into a dense one with .toarray().")
     X = as_array(X)
@@ -260,7 +260,7 @@ def _codes_of_places(
     unlisted_texts: Callable[[], list[str]],
     n_strange: int = 0,
 ) -> np.ndarray:
-    """Return the codes of categories from their indices, where `n_strange` of the missing cells were counted before."""
+    """Return the codes of categories from their indices. `n_strange` of the cells at -1 are not dates."""
     n = len(feature.categories)
     code_of_other = {"category": n, "refuse": REFUSED}.get(feature.missing, REFUSED)
     if feature.missing == "value":

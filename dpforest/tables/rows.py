@@ -95,6 +95,8 @@ def read_rows(
     ------
     DomainError
         If columns are absent, or if the labels are not one column.
+    ValueError
+        If `groups` does not have one identifier for each row, or is given although the domain declares no unit.
 
     Examples
     --------

@@ -162,7 +162,7 @@ def split_edge(children: ArrayLike) -> np.ndarray:
 
 
 def error_after_trees(edge: float, alpha: float, n_trees: int, rule: str = "published", weight: float = 0.5) -> float:
-    """Return the least training error, from 0 to 1, that this many trees reach by Theorem 12.
+    """Return the least training error, from 0 to 1, that Theorem 12 guarantees after this many trees.
 
     Parameters
     ----------
@@ -187,9 +187,9 @@ def best_error_after_trees(
 ) -> float:
     """Return a bound on the least training error among the sums of the first 1, 2, ..., `n_trees` trees.
 
-    Theorem 12 assumes that the mean weight of the rows is at least `weight` at every tree. At a tree with
-    a smaller mean weight, the share of misclassified rows is less than 2 `weight`. The reason is that each
-    misclassified row has a weight of at least 1/2.
+    Theorem 12 assumes that the mean weight of the rows is at least `weight` at every tree. At a tree with a smaller
+    mean weight, the share of misclassified rows is less than 2 `weight`, because each misclassified row has a weight of
+    at least 1/2.
 
     Parameters
     ----------
