@@ -43,7 +43,7 @@ from dpforest.trees.layout import Trees
 from dpforest.trees.released_scale import scale_histograms
 
 STATES: Final = 50_000  # number of random assignments of rows to trees that `best_success` averages over
-_FINALISTS: Final = 12
+_FINALISTS: Final = 12  # number of rows for which `most_exposed` computes `best_success`
 _WORK: Final = 4_000_000  # largest number of probabilities that the ranking of all rows computes
 
 
@@ -126,7 +126,7 @@ class Record:
     label : int
         Class index of the record.
     stand_in : int or None
-        Class index of the row that replaces the record under replace-one.
+        Class index of the row that replaces the record under replace-one; None under add-remove.
     n_rows : int
         Number of rows of the table, including the record.
     """

@@ -21,7 +21,7 @@ from dpforest.trees.forest import Forest
 from dpforest.trees.leaves import LabelLeaves, ScoreLeaves
 
 MOST_SHADOWS: Final = 2_000  # largest number of fits to learn from
-FEWEST_SHADOWS: Final = 10
+FEWEST_SHADOWS: Final = 10  # least number of fits to learn from, however long they take
 
 
 def shadow_attack(
@@ -107,7 +107,11 @@ def _with_and_without(
 def _answers(
     forest: Forest, domain: Domain, target: np.ndarray, label: int, other_rows: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """Return a forest's answers on a record: the share of its class, and leaf values, label shares or noisy counts."""
+    """Return a forest's answers on a record, float (n_answers,).
+
+    The first answer is the predicted share of the record's class. The other answers are the leaf values, the share of
+    leaves with this class as label, or the noisy counts of this class with and without the other rows.
+    """
     leaves = routing.leaves_of_rows(forest.trees, domain, target)[:, 0]
     answers = [forest.shares_and_index(target)[0][0, label]]
     published = forest.leaves

@@ -50,14 +50,15 @@ def planned_rows(forest: ForestClassifier, n_labeled: int, n_given: int) -> int:
     """Return the number of rows from which a simulated release plans its depth and number of trees.
 
     A release plans from the number of all rows if this number is public. If it is private (in a certified release, if
-    neighbors differ by adding or removing a row), the release plans from a noisy count of the rows with a listed label.
+    neighbors differ by adding or removing a row), the release plans from a noisy count of the rows whose label is one
+    of the domain's classes.
 
     Parameters
     ----------
     forest : ForestClassifier
         Forest that is released.
     n_labeled : int
-        Number of rows with a listed label.
+        Number of rows whose label is one of the domain's classes.
     n_given : int
         Number of all rows of the table.
 

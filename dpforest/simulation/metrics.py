@@ -58,6 +58,7 @@ def from_votes(votes: np.ndarray, positive: int = 1) -> dict[str, np.ndarray]:
 
 
 def _vote_calibration(votes: np.ndarray, share: np.ndarray, is_second: np.ndarray) -> np.ndarray:
+    """Return the expected calibration error: the mean gap of accuracy and predicted share over `_BINS` bins of rows."""
     confidence = np.where(is_second, share, 1 - share)
     right = np.where(is_second, votes[..., 1], votes[..., 0])
     rows = votes.sum(axis=-1)

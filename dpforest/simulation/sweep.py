@@ -28,7 +28,7 @@ from dpforest.simulation.splits import Split, persons_of, split_of, split_table
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import read_rows
 
-KEYS: Final = ("forest", "epsilon", "depth", "trees", "repeat", "fold")
+KEYS: Final = ("forest", "epsilon", "depth", "trees", "repeat", "fold")  # columns that identify a row of a result
 Progress = Callable[[int, int], bool | None]
 
 
@@ -89,7 +89,7 @@ def surface(
     n_jobs : int, optional
         As in joblib. None takes the setting of ``joblib.parallel_config``, so that a sweep can run on a cluster.
     plan_for : {"table", "split"}
-        Number of rows from which rules plan the depth, the number of trees, and the budget that is spent before trees
+        Number of rows from which a fit plans the depth, the number of trees, and the budget that is spent before trees
         grow. "table": the number of all rows, because a release holds no rows out. The simulated forest then has the
         plan of the release, but is fitted on fewer rows. "split": the number of rows to fit on.
     groups : array of shape (n,), optional
@@ -317,7 +317,7 @@ def one_repeat(
     seed : int
         Structure seed of the repeat.
     n_rows : int, optional
-        Number of rows from which rules plan, as in `Simulation`.
+        Number of rows from which a fit plans its depth and number of trees, as in `Simulation`.
 
     Returns
     -------

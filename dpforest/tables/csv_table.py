@@ -59,7 +59,7 @@ class CsvTable:
     notes: tuple[str, ...]
     columns: tuple[Column, ...]
     reading: CsvFormat
-    data: bytes = field(repr=False, compare=False)
+    data: bytes = field(repr=False, compare=False)  # content of the file, for `read_with`
     cells: pa.Table = field(repr=False, compare=False)  # all columns as texts, for `read_with`
 
     def read_with(self, domain: Domain) -> pd.DataFrame:
