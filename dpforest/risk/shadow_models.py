@@ -109,8 +109,9 @@ def _answers(
 ) -> np.ndarray:
     """Return a forest's answers on a record, float (n_answers,).
 
-    The first answer is the predicted share of the record's class. The other answers are the leaf values, the share of
-    leaves with this class as label, or the noisy counts of this class with and without the other rows.
+    The first answer is the predicted share of the record's class. The other answers are the values of the
+    record's leaves, the share of these leaves with the class as label, or the noisy counts of the class with and
+    without the other rows.
     """
     leaves = routing.leaves_of_rows(forest.trees, domain, target)[:, 0]
     answers = [forest.shares_and_index(target)[0][0, label]]

@@ -163,7 +163,7 @@ def _parents_and_levels(kind, first_child, tree_start):
     for t in range(len(tree_start) - 1):
         start, end = tree_start[t], tree_start[t + 1]
         parent[start], last = start, -1
-        for node in range(start, end + 1):  # the step `end` writes the children of the last inner node
+        for node in range(start, end + 1):  # the step at `end` writes the children of the last inner node
             if node < end and kind[node] == LEAF:
                 continue
             if last >= 0:

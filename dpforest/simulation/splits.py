@@ -103,7 +103,7 @@ def split_table(
     Raises
     ------
     DomainError
-        If the table lacks columns of the domain, or fewer than two rows or persons have a label of the domain.
+        If the table lacks columns of the domain, or fewer than two rows or persons have a label among its classes.
     ValueError
         If `groups` does not have one identifier for each row.
     """
@@ -166,7 +166,7 @@ def split_labels(
 def _held_out(
     labels: np.ndarray, n_given: int, test_share: float, seed: int, identifiers: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices into `labels`, which are class indices, of the rows to fit on and of the held-out rows."""
+    """Return the indices into `labels` of the rows to fit on and of the held-out rows. A label is a class index."""
     if len(labels) < MIN_ROWS:
         raise DomainError(
             f"Of {plural(n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "

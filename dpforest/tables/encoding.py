@@ -92,7 +92,7 @@ def encode(
     """Return the codes of a table, uint16 (n, m) in C order; see `Domain.encode`.
 
     A cell outside of the domain raises a DomainError. If `out_of_domain` is given, there is no error: this object
-    counts the cell, and the public rule of a fit reads the cell.
+    counts the cell, and the public rule of a fit (`domain.READ_BY_RULE`) reads the cell.
     """
     if isinstance(X, pd.DataFrame):
         columns = positions(features, X)
@@ -334,7 +334,10 @@ def _whole(label: Any) -> int | None:
 
 
 def report(features: Sequence[Feature], X: Any) -> pd.DataFrame:
-    """Return the counts of clipped, unlisted and missing cells of each feature; see `Domain.report`."""
+    """Return the counts of clipped, unlisted and missing cells of each feature; see `Domain.report`.
+
+    A text in a column of numbers or dates counts as unlisted if it cannot be read.
+    """
     column_positions = positions(features, X) if isinstance(X, pd.DataFrame) else _array_positions(features)
     X = X if isinstance(X, pd.DataFrame) else _matrix(features, X)
     counts = np.zeros((len(features), 3), dtype=np.int64)
