@@ -45,7 +45,7 @@ class Units:
     places: np.ndarray
 
     def of_rows(self, rows: np.ndarray) -> Units:
-        """Return the persons and weights of some rows, with new numbers of the persons."""
+        """Return the persons and weights of some rows, with new numbers for these persons, from 0 on."""
         persons, index = np.unique(self.index[rows], return_inverse=True)
         return Units(index.reshape(-1), self.weight[rows], len(persons), self.places[rows])
 
