@@ -290,7 +290,7 @@ class Domain:
         return encoding.listed_labels(self.classes, y, self.label, self.class_spellings)
 
     def report(self, X: Any) -> pd.DataFrame:
-        """Return the numbers of clipped, unlisted and missing cells of each feature, which only the curator may see."""
+        """Return the numbers of clipped, unlisted or unreadable, and missing cells by feature, for the curator only."""
         return encoding.report(self.features, X)
 
     def leaks(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Counts of cells and labels that lie outside of their domain. A public rule reads such cells.
+"""Counts of cells and labels that lie outside of their domain. A public rule (`domain.READ_BY_RULE`) reads them.
 
 The counts are private. Only a warning to the curator, the person who holds the table, reports them.
 """
