@@ -48,7 +48,10 @@ class LogOdds:
         return cls(noise_scale, 2 * scale if signal < 300 else scale / 2)
 
     def prior(self, counts: np.ndarray) -> np.ndarray:
-        """Return the frequency of each class over all leaves, float64 (n_classes,), from all noisy counts."""
+        """Return the frequency of each class over all leaves, float64 (n_classes,), from all noisy counts.
+
+        Each total is raised to at least 1 and at least the standard deviation of its Laplace noise.
+        """
         least = max(1.0, self.noise_scale * (2 * len(counts)) ** 0.5)
         totals = np.maximum(counts.sum(axis=0), least)
         return totals / totals.sum()

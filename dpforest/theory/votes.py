@@ -110,7 +110,7 @@ def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: fl
     slack : float
         d in (0, 1/2).
     leaf_share : float
-        K > 0: the proof ignores each leaf with fewer rows than 1/K of the mean over all leaves.
+        K > 0: the proof ignores each leaf whose number of rows is below 1/K of the mean over all leaves.
     epsilon : float
         Budget of all trees together, at least 0.
 
@@ -214,7 +214,7 @@ def empty_share(leaf_probability: ArrayLike, n_rows: float) -> float:
 
 
 def vote_right(right: ArrayLike) -> float:
-    """Return the probability that a majority of independent trees is right about a row (Poisson's binomial law).
+    """Return the probability that a majority of independent trees is right about a row (Poisson binomial distribution).
 
     A fair coin decides ties.
 

@@ -138,7 +138,8 @@ def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
     """Return which tests are undecided at each node of the next level, bool (2**level, n_candidates).
 
     A test is *decided* at a node if the answers on the path to the node imply the answer to the test. Whether a test is
-    decided depends only on tests, not on rows. If all tests are decided at a node, the node may use any test.
+    decided depends only on tests, not on rows. If all tests are decided at a node, the result marks all of them as
+    undecided there, so that the node may use any test.
 
     Parameters
     ----------

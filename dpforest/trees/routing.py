@@ -143,7 +143,7 @@ def count_rows(
     n_classes : int
         Number of classes.
     tree_of_row : int32 array of shape (n,) or None
-        The tree of each row; None counts every row in every tree.
+        Index of the tree that counts each row; None counts every row in every tree.
     weight : int64 array of shape (n,), optional
         Amount that each row adds to a count; by default 1.
     n_jobs : int
