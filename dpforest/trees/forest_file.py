@@ -87,7 +87,7 @@ def compressed(text: str) -> bytes:
 
 
 def decompressed(data: bytes) -> bytes:
-    """Return the JSON of a compressed or plain file as bytes. Raise an error if compressed data are invalid or too long."""
+    """Return the JSON of a compressed or plain file as bytes. Raise an error if gzip data are invalid or too long."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise ForestFormatError(f"A released forest is read from bytes, not from {type(data).__name__}.")
     data = bytes(data)

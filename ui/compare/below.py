@@ -54,10 +54,10 @@ class Below:
         elif self._lines:
             self._note.caption("No release for this tab is simulated yet. If the page has paused, press *Go on* above.")
 
-    def table(self, lines: Sequence[SweepJob], result: SweepResult, levels: list[Baselines]) -> None:
+    def table(self, lines: Sequence[SweepJob], result: SweepResult, baselines: list[Baselines]) -> None:
         """Redraw the table if it is open and the sweep of the chart has further finished releases."""
         if self._opened == "Table" and result.n != self._drawn:
-            self._drawn_table = compared(self._view, lines, result, levels)
+            self._drawn_table = compared(self._view, lines, result, baselines)
             show_table(self._drawn_table, result.n, self._place)
             self._drawn = result.n
 
@@ -168,7 +168,7 @@ class Below:
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
         column = list(epsilons).index(view.epsilon)  # `comparison_controls.map_lines` adds this ε to the grid
         best = int(values[:, column].argmax())
-        no_gain = self._learns_nothing(values, float(nonprivate.max()))
+        no_gain = self._no_gain_text(values, float(nonprivate.max()))
         scale = view.scale if no_gain else replace(view.scale, ceiling=float(nonprivate.max()))
         best_text = f"At ε = {view.epsilon:g} the best depth for {name} is **{wide.index[best]}**: "
         best_text += f"{scale.text(values[best, column])}"
@@ -185,17 +185,17 @@ class Below:
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=view.epsilon)
         chart(figure, text.replace("*", ""), self._place, title="Map of ε × depth")
 
-    def _learns_nothing(self, values: np.ndarray, nonprivate: float) -> str:
+    def _no_gain_text(self, values: np.ndarray, nonprivate: float) -> str:
         """State that no depth is better than guessing, at any ε or without noise.
 
         Return an empty text if some depth is better, or if the accuracy of guessing is unknown.
         """
-        levels, measure = [baselines_of(self._data)], MEASURES[self._view.measure]
-        guess_value = floor_of(levels, measure)
+        baselines, measure = [baselines_of(self._data)], MEASURES[self._view.measure]
+        guess_value = floor_of(baselines, measure)
         if guess_value is None:
             return ""
         forest_headroom = headroom(
-            values.max(axis=0, keepdims=True), np.array([nonprivate]), guess_value, effective_rows(levels, measure)
+            values.max(axis=0, keepdims=True), np.array([nonprivate]), guess_value, effective_rows(baselines, measure)
         )
         if not forest_headroom.has_none:
             return ""
