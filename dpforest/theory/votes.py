@@ -53,7 +53,7 @@ def average_bound(tree_error: float, slack: float) -> float:
 
 
 def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
-    """Return d of Theorem 5.3: a bound on how far a row's mean vote over k trees deviates from its mean over all trees.
+    """Return d of Theorem 5.3: how far a mean vote over k trees may deviate from the mean over all trees.
 
     The formula is d = √(ln(n / (1 - confidence)) / 2k).
 

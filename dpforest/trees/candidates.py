@@ -26,7 +26,7 @@ class Candidates:
     feature, threshold : int32 array of shape (n_candidates,)
         Feature and threshold of each test, as in `Trees`.
     cut : int32 array of shape (n_candidates,)
-        The same test on bins instead of codes: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
+        Bin that the same test uses in place of the threshold: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
     first : int64 array of shape (n_features + 1,)
         Index of the first candidate of each feature; the last element is the number of candidates.
     slot : int64 array of shape (n_features + 1,)

@@ -79,7 +79,7 @@ def written(forest: "ReleasedForest") -> str:
 
 
 def compressed(text: str) -> bytes:
-    """Return the bytes of `ReleasedForest.to_bytes`."""
+    """Return JSON text compressed by gzip, for `ReleasedForest.to_bytes`. Equal texts give equal bytes."""
     return gzip.compress(text.encode(), 6, mtime=0)
 
 

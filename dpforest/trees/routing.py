@@ -23,6 +23,12 @@ def pack(trees: Trees, n_features: int) -> tuple:
     need only one kind of binary test. A leaf points to itself, and its packed test never holds. So a row that has
     reached a leaf stays there, while other rows descend further.
 
+    Returns
+    -------
+    tuple
+        Packed nodes, first child and leaf number of each node, first node and first leaf of each tree, feature and
+        category of each extra column, depth, and whether all trees are complete and binary with a depth of at least 2.
+
     Raises
     ------
     ValueError

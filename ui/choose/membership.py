@@ -37,8 +37,8 @@ from ui.shared.page import drawn, titled
 from ui.shared.tables import Table, fingerprint, read_by
 from ui.shared.wording import plain
 
-SECONDS = 4.0  # time of an attack on trees with random structure
-GREEDY_SECONDS = 20.0  # time of an attack on trees that each fit grows from the rows
+SECONDS = 4.0  # seconds for an attack on trees with random structure
+GREEDY_SECONDS = 20.0  # seconds for an attack on trees that each fit grows from the rows
 _DRAW_EVERY = 0.25  # seconds between two drawings
 _FORMULA = "from the exact trade-off curve of its noise"
 
