@@ -45,7 +45,7 @@ def odds_of_a_good_split(
     sensitivity : float
         Δ, largest change of the potential by one row, above 0.
     gap : float
-        δ of the two assumptions above, in [0, 1].
+        δ of the second assumption above, in [0, 1].
 
     Examples
     --------

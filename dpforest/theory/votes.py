@@ -62,7 +62,7 @@ def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
     n_trees, n_rows : int
         Number of random trees k and number of rows n, at least 1.
     confidence : float
-        Least probability, over the random trees, that the bound holds for all rows; in (0, 1).
+        Least probability, over the random trees, that no mean vote on the n rows deviates by more; in (0, 1).
 
     Examples
     --------
