@@ -141,7 +141,7 @@ def nodes_of_unit(level: int) -> int:
 
 
 def depends_on_rows(criterion: str) -> bool:
-    """Return whether the sensitivity grows with the number of rows. If so, add-remove needs a public bound on the rows."""
+    """Return whether the sensitivity grows with the number of rows. If so, add-remove needs a public row bound."""
     return sensitivity(criterion, 2) != sensitivity(criterion, 4)
 
 
