@@ -15,9 +15,8 @@ from ui.audit.rule_words import proof_sentences
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
-FIRST_DRAWN = (
-    10_000  # while an attack runs, results of fewer releases are not drawn: they come faster than a page can draw
-)
+# While an attack runs, results of fewer releases are not drawn, because they come faster than the page can draw them.
+FIRST_DRAWN = 10_000
 
 
 def show(audit: Audit, pair_name: str, pair: LeafPair) -> None:
@@ -46,6 +45,7 @@ def show(audit: Audit, pair_name: str, pair: LeafPair) -> None:
 
 
 def _run(pair: LeafPair) -> list[LossEstimate]:
+    """Attack the pair while the user watches, and return the estimates, one for each look at the counts."""
     estimates: list[LossEstimate] = []
     bar, words, place = st.progress(0.0, SEARCHING), st.empty(), st.empty()
     for share, estimate in attack_leaf(pair, SecretSource(), seconds=SECONDS):
@@ -61,6 +61,7 @@ def _run(pair: LeafPair) -> list[LossEstimate]:
 
 
 def _draw(estimates: list[LossEstimate], pair: LeafPair, words: Any, place: Any) -> None:
+    """Draw sentences on the latest estimate, and a chart of all estimates."""
     if not estimates:
         return
     latest = estimates[-1]

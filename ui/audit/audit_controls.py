@@ -28,7 +28,7 @@ class Audit:
 
     @property
     def published(self) -> bool:
-        """Whether the rule is one as published, whose claimed ε does not hold."""
+        """Whether the rule is a published one, whose claimed ε does not hold."""
         return self.mechanism in PUBLISHED
 
 

@@ -257,7 +257,7 @@ def at_least(value: float) -> str:
 
 
 def sure(epsilon: float) -> str:
-    """State how sure an attacker can become who was 50 % sure before the release.
+    """State how sure an attacker can become if the attacker was 50 % sure before the release.
 
     >>> sure(1.0), sure(0.01), sure(49.3)
     ('at most 73.2 % sure', 'at most 50.3 % sure', 'practically certain (1 wrong in 10²¹)')

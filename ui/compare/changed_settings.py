@@ -19,7 +19,7 @@ from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.wording import plain
 
-# For each forest: numbers under "depth" and "trees", and under the key of each changed option the label of its value.
+# The changes of each forest: "depth" and "trees" map to numbers, and the key of an option to the label of its value.
 Changes = dict[str, dict[str, int | str]]
 BY_RULE: Final = "by rule"
 _PARAMETER: Final = "own"  # query parameter of the link

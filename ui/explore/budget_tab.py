@@ -118,6 +118,7 @@ def used_up(ledger: Ledger, delta: float = 0.0) -> str:
 
 
 def _sentence(entry: LedgerEntry, budget: PrivacyLoss, unit: str | None) -> str:
+    """State in markdown how many answers an entry of the ledger pays for, and what they cost."""
     if budget.kind == PURE:
         each, total = f"ε = {epsilon_text(entry.epsilon_each)}", f"ε = {epsilon_text(entry.epsilon)}"
         counts = "twice"
@@ -143,7 +144,7 @@ def _sentence(entry: LedgerEntry, budget: PrivacyLoss, unit: str | None) -> str:
 
 
 def _fraction(value: Fraction) -> str:
-    """Write a fraction as it is if its denominator is at most 1,000. Write any other as a decimal that is rounded up.
+    """Write a fraction as it is if its denominator is at most 1,000. Write any other fraction as a decimal, rounded up.
 
     >>> _fraction(Fraction(1, 2)), _fraction(Fraction(5303300859, 1250000000))
     ('1/2', '4.2427')
