@@ -1,6 +1,6 @@
 """The Data tab: an editor of the domain, and notes on reading the file.
 
-The domain is all public knowledge about a table.
+The domain states what everybody may know about a table. A part of it that was read from the rows is not public yet.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def _public(table: Table) -> None:
 
 
 def _declare(table_key: str, key: state.Key) -> None:
-    """Store the value of the checkbox. If the table is no longer public, let the rule set depth and number of trees.
+    """Store the value of the checkbox. If the table is no longer public, a rule sets depth and number of trees again.
 
     The sliders of a public table start from the exact number of rows, so the values that the user set may reveal this
     number.

@@ -21,8 +21,8 @@ _MARKS: Final = {OPEN: "", UNUSED: " (left out)"}
 def show(table: Table, *, pending: bool) -> None:
     """Show the progress and the card of one column.
 
-    While edits in the table below wait to be applied (`pending`), the cards are disabled, because an answer would drop
-    these edits.
+    While edits in the table below wait to be applied (`pending`), no card is shown, because an answer would drop these
+    edits.
     """
     all_cards = _cards(table)
     open_ids = _open_ids(table, all_cards)

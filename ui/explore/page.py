@@ -74,7 +74,7 @@ def show() -> None:
         return
 
     release_place = st.sidebar.container()
-    drawn = sidebar.share(choice)
+    figures_place = sidebar.share(choice)
     upper, lower = st.container(), st.container()
     with lower:
         tabs = dict(zip(TABS, st.tabs(TABS, key=state.TAB, bind=LINKED), strict=True))
@@ -90,14 +90,14 @@ def show() -> None:
         # Draw a first curve at once. If nothing is compiled yet, its simulated releases come from a file.
         if stored:
             stored.add_to(job)
-        few = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
-        result = first_release.first_releases(table, [job], few, st.empty())
+        few_epsilons = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
+        result = first_release.first_releases(table, [job], few_epsilons, st.empty())
         baselines = baselines_of(table)
         is_useless = is_no_better_than_guessing(result, baselines, settings.name, settings.epsilon)
         is_asked = release.button(choice, certificate, ledger, release_place, is_useless=is_useless)
         key_figures = headline.KeyFigures(choice, certificate, ledger, result, baselines)
         if settings.certified:
-            recommended.line(table, settings, _show_forest, "Switch to it")
+            recommended.line(table, settings, _choose_forest, "Switch to it")
         welcome.line()
         panel = curve_panel.Panel(choice, result, ledger, baselines, certificate.delta)
     with instrument_place:
@@ -111,7 +111,7 @@ def show() -> None:
             refine_tab = _show_tab(open_tab, choice, certificate, ledger, job, result)
     # draw the tree after the tabs, because simulating some forests takes seconds
     drawing.show_tree(with_words(job.releases.view(settings.epsilon), table))
-    with drawn:
+    with figures_place:
         figures.offer()
 
     def other_work() -> bool:
@@ -131,8 +131,8 @@ def show() -> None:
         BACKGROUND.start_if_useful()
 
 
-def _show_forest(settings: ForestSettings) -> None:
-    """Choose a forest with default settings, as if the user had chosen it."""
+def _choose_forest(settings: ForestSettings) -> None:
+    """Set the controls to this forest, with depth and number of trees by the rule."""
     state.FOREST.value, state.DELTA.value, state.BY_RULE.value = settings.kind, settings.delta > 0, True
 
 

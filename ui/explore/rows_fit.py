@@ -16,9 +16,9 @@ COLUMNS = ("column", "what", "cells", "read as")
 
 
 def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[pd.DataFrame, int]:
-    """Return a data frame of the cells that do not fit, and the number of rows without a listed label.
+    """Return a data frame of cells outside the domain, and the number of rows without a listed label.
 
-    The data frame has a row for each attribute and each problem with its cells.
+    The data frame has a row for each attribute and each problem with its cells. Missing cells are a problem, too.
     """
     rows = [
         (feature.name, what, int(n), _read_as(feature, what))
@@ -65,7 +65,7 @@ def _read_as(feature: Feature, what: str) -> str:
 
 
 def show(table: Table) -> None:
-    """Show the number of cells that do not fit the domain, and the values that every fit reads in their place."""
+    """Show the number of cells that are missing or outside the domain, and the values that every fit reads instead."""
     titled(
         "How the rows fit",
         "Do not share",

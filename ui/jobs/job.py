@@ -116,25 +116,25 @@ class Job(Generic[Piece]):
         interactive : bool
             Whether a user waits for a first figure.
         """
-        making = None
+        steps = None
         try:
             with SCHEDULER.turn(interactive=interactive) as pause:
                 with self._lock:
-                    making = self._unfinished.pop(n, None)
-                making = making or self._steps_then_add(n)
-                for share in self._with_time_counted(making):
+                    steps = self._unfinished.pop(n, None)
+                steps = steps or self._steps_then_add(n)
+                for share in self._with_time_counted(steps):
                     self._share = share
                     yield share
                     pause()
         finally:
-            if making is not None and getgeneratorstate(making) != GEN_CLOSED and n not in self.pieces:
-                self._unfinished[n] = making
+            if steps is not None and getgeneratorstate(steps) != GEN_CLOSED and n not in self.pieces:
+                self._unfinished[n] = steps
             self.drop(n)
 
     def _steps_then_add(self, n: int) -> Generator[float]:
         self.add(n, (yield from self.steps(n)))
 
-    def _with_time_counted(self, making: Generator[float]) -> Generator[float]:
+    def _with_time_counted(self, steps: Generator[float]) -> Generator[float]:
         """Run the steps, and add the computing time of each step to `seconds`.
 
         The computing time is the processor time of the process, because only one thread of the process computes at a
@@ -142,7 +142,7 @@ class Job(Generic[Piece]):
         """
         while True:
             start = time.process_time()
-            share = next(making, None)
+            share = next(steps, None)
             self.count(time.process_time() - start)
             if share is None:
                 return

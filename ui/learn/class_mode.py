@@ -1,4 +1,4 @@
-"""Class mode: phones vote in a room with four letters. The browser that opened the room leads it from this page."""
+"""Class mode: phones vote in a room, which has four letters as its name. The browser that opened the room leads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table or figure of a paper on the page Papers: printed figures next to ours, or a curve if none are printed."""
+"""A table or figure of a paper on the page Papers: printed figures next to ours, or only our curve."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
     summary = f"{plural(len(cells), 'printed figure')}. {', '.join(counts)}."
     numbers = [(c.setting, c.published, c.ours, c.certified, c.sd, c.verdict) for c in cells if c.published is not None]
     unit = cells[0].unit
-    alt = " ".join(f"{name}: printed {was:.1f} {unit}, ours {is_:.1f} {unit}." for name, was, is_, *_ in numbers)
+    alt = " ".join(f"{name}: printed {theirs:.1f} {unit}, ours {our:.1f} {unit}." for name, theirs, our, *_ in numbers)
     names, printed, ours, certified, spread, verdict_names = zip(*numbers, strict=True)
     figure = published_and_ours(names, printed, ours, certified, spread, verdict_names, unit)
     chart(figure, alt, title="Printed and measured", public=True)
