@@ -55,7 +55,7 @@ _SHORT: Final = 400  # largest number of characters of a list on the checklist
 _SHOWN: Final = 5  # largest number of words or rare values that a sentence names
 _REST: Final = "(for rows that do not say it)"
 _NUMBERS: Final = (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
-_LEFT_OUT: Final = {
+_LEFT_OUT: Final = {  # words for the proposed kinds of columns that are left out
     column_kinds.NUMBER: "numbers with signs",
     column_kinds.NUMBER_WITH_WORDS: "numbers and words",
     column_kinds.IDENTIFIER: "nearly all cells differ",
@@ -217,7 +217,7 @@ def with_ranges(table: Table, rows: list[dict[str, Any]], words: str) -> tuple[D
     """Return the domain with the ranges that `rows` states, and the number of these ranges.
 
     `words` are the source of a range if its row states no source. Raise DomainError if a range has no source, or if a
-    bound is not a number.
+    bound is missing or not a number.
     """
     domain, n = table.domain, 0
     for row in rows:

@@ -22,9 +22,9 @@ from dpforest.tables.read_parts import OF_TABLES, read_parts
 from dpforest.tables.reading_rules import Spellings
 from ui.explore.column_groups import groups_by_beginning
 
-NUMBER, CATEGORY, DATE, LEFT_OUT = "number", "category", "date", "left out"
+NUMBER, CATEGORY, DATE, LEFT_OUT = "number", "category", "date", "left out"  # kinds of a column
 KINDS: Final = (NUMBER, CATEGORY, DATE, LEFT_OUT)
-OPEN, READY, UNUSED = "open", "ready", "left out"
+OPEN, READY, UNUSED = "open", "ready", "left out"  # states of a column
 NUMBERS, LISTS, TABLE = "numbers", "lists", "table"  # ids of the cards about many columns, and about the whole table
 RARE: Final = 10  # a value is rare if fewer rows (or persons, if a column identifies them) than this have it
 _WORDS_OF_REMARKS: Final = 3  # texts with at least this many words on average may be remarks
@@ -120,7 +120,7 @@ def first_kind(proposal: ColumnProposal, features: Sequence[Feature]) -> str:
 
 
 def kind_of(features: Sequence[Feature]) -> str:
-    """Return the kind of the attributes of one column."""
+    """Return the current kind of a column, from the attributes that are read from it."""
     if not features:
         return LEFT_OUT
     if features[0].date is not None:

@@ -16,6 +16,7 @@ FEWEST: Final = 3  # smallest number of names with the same beginning that form 
 MOST: Final = 12  # largest number of groups of names with the same beginning
 ALL, ONE_BY_ONE = "all", "one by one …"
 
+# A beginning ends after a separator, before a digit, or before a capital that follows a small letter.
 _SEPARATOR = re.compile(r"[ _./-]+|(?<=\D)(?=\d)|(?<=[a-z])(?=[A-Z])")
 
 

@@ -56,7 +56,7 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
     changed : collection of str
         Columns of the editor that the user changed.
     note : str
-        Words in the editor's column for the source. Empty if the user cleared them.
+        Words in the editor's column for the source. If the user cleared them, the parts count as read from the data.
     """
     by_part = sources(old)
     source_of_values: Source = next(iter(by_part.values()))

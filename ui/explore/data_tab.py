@@ -165,6 +165,7 @@ def _pending(table: Table, classes: tuple[str, str]) -> bool:
 
 
 def _classes(table: Table) -> tuple[str, str]:
+    """Ask for the classes of the label and their source, and return both texts."""
     domain = table.domain
     left, right = st.columns(2)
     key = f"{table.schema_key}_{tables.fingerprint(domain)[:12]}"
@@ -218,6 +219,7 @@ def _edited_feature(old: Feature, row: dict[str, Any], before: dict[str, Any]) -
 
 
 def _edited_classes(domain: Domain, text: str, note: str) -> tuple:
+    """Return the classes, the label, the classes' source and its words, from the two texts of `_classes`."""
     known = {str(c): c for c in domain.classes}
     classes = domain.classes
     if text != written(domain.classes):

@@ -15,7 +15,7 @@ from ui.shared.controls import drop_unknown
 from ui.shared.page import titled
 from ui.shared.tables import Table
 
-_MARKS: Final = {OPEN: "", UNUSED: " (left out)"}
+_MARKS: Final = {OPEN: "", UNUSED: " (left out)"}  # text after the title of a card, by its state
 
 
 def show(table: Table, *, pending: bool) -> None:

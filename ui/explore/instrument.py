@@ -288,7 +288,7 @@ class Instrument:
         return f"Votes on {record}" if self._votes["votes"] else f"Each tree adds to the score of {record}"
 
     def _for_each_class(self) -> str:
-        """State how many trees belong to each class; empty unless each of more than two classes has its trees."""
+        """State how many trees belong to each class; empty if trees belong to no class, or if there are two classes."""
         if self._view is None or self._view.class_of_tree is None or self._view.domain.n_classes == 2:
             return ""
         n_classes = self._view.domain.n_classes

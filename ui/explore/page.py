@@ -79,8 +79,8 @@ def show() -> None:
     with lower:
         tabs = dict(zip(TABS, st.tabs(TABS, key=state.TAB, bind=LINKED), strict=True))
     open_tab = next((name for name, tab in tabs.items() if tab.open), "")
-    is_desk = open_tab == "Data" and table.uploaded
-    if is_desk:  # draw the cards before simulating, so that the user can go on with the next card
+    has_cards = open_tab == "Data" and table.uploaded
+    if has_cards:  # draw the cards before simulating, so that the user can go on with the next card
         with tabs["Data"]:
             data_tab.show(choice, job.releases)
 
@@ -106,7 +106,7 @@ def show() -> None:
         time.sleep(SEND_SECONDS)
         warm_up(settings, panel.progress)
     refine_tab = None
-    if open_tab and not is_desk:
+    if open_tab and not has_cards:
         with tabs[open_tab]:
             refine_tab = _show_tab(open_tab, choice, certificate, ledger, job, result)
     # draw the tree after the tabs, because simulating some forests takes seconds

@@ -49,12 +49,14 @@ def _out_of_domain(key: tuple, _table: Table) -> tuple[pd.DataFrame, int]:
 
 
 def _problems(feature: Feature) -> tuple[str, str, str]:
+    """Return a name for each of the three counts of `Domain.report`: clipped, unlisted and missing cells."""
     if feature.kind == "categorical":
         return "", "not listed", "missing"
     return "beyond the bounds", "no number", "missing"
 
 
 def _read_as(feature: Feature, what: str) -> str:
+    """Return what a fit reads in place of a cell with the problem `what`."""
     if what == "beyond the bounds":
         return "the nearest bound"
     if feature.missing == "category":

@@ -28,7 +28,7 @@ SEVERAL: Final = "One person can have several rows"
 
 
 def show(table: Table) -> None:
-    """Ask the question for an upload, and show what the answer means for its rows."""
+    """Ask whose rows an upload has, and show what the answer means for these rows."""
     titled(
         "Whose rows are these?",
         help="A certificate protects either a person with all of their rows, or a single row. If a person can have "

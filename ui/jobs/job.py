@@ -302,7 +302,7 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
     since = time.monotonic()
     while n_of_all(jobs) < n_pieces:
         is_busy = SCHEDULER.is_busy
-        while BACKGROUND.has_room and (claimed := _claimed(jobs, n_pieces, others_wait=is_busy)):
+        while BACKGROUND.has_room and (claimed := _claimed(jobs, n_pieces, is_busy=is_busy)):
             job, n = claimed
             job.hand_over(n)
         claimed = _claimed(jobs, n_pieces)
@@ -330,16 +330,16 @@ def _missing(jobs: Sequence[Job]) -> tuple[Job, int]:
     return job, job.n_done
 
 
-def _claimed(jobs: Sequence[Job], n_pieces: int, *, others_wait: bool = False) -> tuple[Job, int] | None:
+def _claimed(jobs: Sequence[Job], n_pieces: int, *, is_busy: bool = False) -> tuple[Job, int] | None:
     """Claim the next free piece, and return its job and number, or None if all pieces are finished or claimed.
 
     Parameters
     ----------
-    others_wait : bool
+    is_busy : bool
         Whether other threads compute now. Then piece 0 of each job is left out: a user waits for this piece, so the
         thread of the user's page computes it instead of the background worker.
     """
-    for n in range(max(n_of_all(jobs), int(others_wait)), n_pieces):
+    for n in range(max(n_of_all(jobs), int(is_busy)), n_pieces):
         for job in jobs:
             if job.claim(n):
                 return job, n

@@ -204,7 +204,7 @@ def ceiling_of(result: SweepResult, baselines: list[Baselines], measure: str) ->
 
 
 def headroom_of(result: SweepResult, baselines: list[Baselines], measure: str) -> dict[str, Headroom]:
-    """Return the headroom of each forest, by name. A measure without a floor is replaced by balanced accuracy."""
+    """Return the headroom of each forest, by name. Balanced accuracy replaces a measure that has no floor."""
     floor = floor_of(baselines, measure)
     if floor is None:
         return headroom_of(result, baselines, "balanced_accuracy")
