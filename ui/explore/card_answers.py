@@ -1,7 +1,7 @@
 """Changes of a table's domain after an answer on a card. This module does not use Streamlit.
 
-The domain states what everybody may know about the table. Each function returns a new domain. In it, `note` (the
-user's words) is the source of each part that the user answered for.
+The domain states what everybody may know about the table. Each function returns a new domain, in which `note` is the
+source of each part that the user answered for. The note is in the words of the user.
 """
 
 from __future__ import annotations

@@ -304,8 +304,8 @@ def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, str,
     """Return the lines at other depths and at other numbers of trees, which the user may choose by moving one slider.
 
     If a rule sets depth and trees now, moving one slider turns the rule off, and the other slider then starts from
-    `Shape.starts`. A line has only some ε of the grid, because all of them would cost ten times as much as the present
-    line. A forest that is fitted anew at each ε has lines only for the neighboring positions of a slider.
+    `Shape.starts`. A line has only some ε of the grid, because with all ε it would cost ten times as much as the
+    present line. A forest that is fitted anew at each ε has lines only for the neighboring positions of a slider.
 
     Returns
     -------
@@ -333,7 +333,7 @@ def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, str,
 def _alpha_lines(settings: ForestSettings) -> list[tuple[str, str, Line]]:
     """Return ("alpha", strategy, line) for each other α strategy.
 
-    The neighbors on the slider come first, then strategies that have names, then numbers.
+    The neighbors of the present strategy on the slider come first, then strategies that have names, then numbers.
     """
     if settings.kind != "boosted":
         return []

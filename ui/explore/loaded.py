@@ -36,7 +36,7 @@ class Loaded:
     mistakes : tuple of str
         Reasons why nothing can be loaded; empty if the file is valid.
     differs : bool
-        Whether the file names other columns of the table than those that the table uses now.
+        Whether the table's columns that the file names differ from the columns that the table uses now.
     """
 
     domain: Domain

@@ -27,7 +27,7 @@ SOME_ROWS: Final = 5_000  # with more rows, the first release has only a few ε 
 def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...], place: Any) -> SweepResult:
     """Return the result of the available releases. If there are none, simulate the first release of each job.
 
-    Usually the first release covers all ε of its job. It covers only a few ε if that takes too long: if the table is
+    Usually the first release covers all ε of its job. It covers only a few ε if all ε take too long: if the table is
     large, if other threads compute, or if worker processes have started because several users wait.
 
     Parameters

@@ -69,7 +69,7 @@ def reasons_of(cells: Sequence[Record]) -> dict[str, list[str]]:
 
 
 def _list_tests(tests: Sequence[PairedTest]) -> None:
-    """List the paired tests of a table. Such a test finds a difference that is small but has one sign in all cells."""
+    """List the paired tests of a table, which find even a small difference if it has the same sign in most cells."""
     st.caption(
         "Our figures against the printed ones, by paired t-tests. Even if nothing differed, about one test in twenty "
         "would have p < 0.05:\n" + "\n".join(f"- {test.words}" for test in tests)

@@ -5,7 +5,7 @@ browser that joins has one vote per question. A room keeps three things in memor
 answer of each token to each question, and how many browsers recently joined from each network address. It keeps
 no names, no times of votes, and no record of which token joined from which address. When the leader closes the room, it
 is deleted. If the leader's page has been closed for an hour, the room is deleted as soon as anybody uses any room. The
-listener for phones does so several times a second.
+listener for phones uses the rooms several times a second.
 """
 
 from __future__ import annotations

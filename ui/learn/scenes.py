@@ -1,7 +1,7 @@
 """The scene of each step of the lesson: data that the stage draws, with a description for readers who cannot see it.
 
-This module does not use Streamlit. Every draw of a scene comes from the engine and a fixed seed, so a scene is the same
-for every visitor. Scenes of steps 3 and 5 are stored in `data/lesson.json`.
+This module does not use Streamlit. Every random draw of a scene has a fixed seed, so a scene is the same for every
+visitor. Scenes of steps 3 and 5 are stored in `data/lesson.json`.
 """
 
 from __future__ import annotations
