@@ -172,7 +172,7 @@ def frequent_signs(signs: Sequence[str], values: Mapping[str, int]) -> list[str]
 def may_be_remarks(values: Collection[str]) -> bool:
     """Return whether texts may be remarks, which can name a person, instead of values from a list.
 
-    They may be remarks if one of them has an "@" or a run of five digits, or if they have three words on average or more.
+    They may be remarks if one has an "@" or a run of five digits, or if they have at least three words on average.
 
     >>> may_be_remarks(["child is afraid", "call the mother: 0171 234567"]), may_be_remarks(["never married", "widow"])
     (True, False)
