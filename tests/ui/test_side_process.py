@@ -206,9 +206,9 @@ def test_pieces_computed_by_other_sessions_are_drawn():
 
 def test_the_first_piece_is_not_for_a_process_of_low_priority():
     lines = cells_of_zoo()
-    claimed = job._claimed(lines, 3, others_wait=True)
+    claimed = job._claimed(lines, 3, is_busy=True)
     assert claimed is not None and claimed[1] == 1
-    assert job._claimed(lines, 1, others_wait=True) is None
+    assert job._claimed(lines, 1, is_busy=True) is None
     claimed = job._claimed(lines, 3)
     assert claimed is not None and claimed[1] == 0
 

@@ -50,12 +50,12 @@ LOW, HIGH, WHOLE, SIGNS = "lowest", "highest", "whole", "signs that are ignored"
 _HEIGHT: Final = 420  # pixels
 LIST, OUT, LATER = "public list", "leave out", "later"  # answers about a list
 OF_LISTS: Final = "How does everybody know the public lists?"
-_MANY: Final = 10  # more rows or lists than this scroll in a frame of height `_HEIGHT`
+_MANY: Final = 10  # more rows or lists than this scroll in a frame; a sentence names at most this many columns
 _SHORT: Final = 400  # largest number of characters of a list on the checklist
 _SHOWN: Final = 5  # largest number of words or rare values that a sentence names
 _REST: Final = "(for rows that do not say it)"
 _NUMBERS: Final = (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
-_LEFT_OUT: Final = {
+_LEFT_OUT: Final = {  # words for the proposed kinds of columns that are left out
     column_kinds.NUMBER: "numbers with signs",
     column_kinds.NUMBER_WITH_WORDS: "numbers and words",
     column_kinds.IDENTIFIER: "nearly all cells differ",
@@ -100,7 +100,7 @@ def n_lists(table: Table) -> int:
 
 
 def _list_of(table: Table, name: str) -> tuple[list[str], Spellings]:
-    """Return the values and the spellings that at least `RARE` rows of a column have. They come from private rows."""
+    """Return the frequent values of a column, and its frequent spellings with their values. Both come from the rows."""
     counts, spellings = counted_values(table, name), proposal_of(table, name).spellings
     frequent = frequent_texts([spelling for spelling, _ in spellings], counts)
     return frequent_values(counts, spellings), tuple(pair for pair in spellings if pair[0] in frequent)
@@ -190,7 +190,7 @@ def _about_cells(table: Table, names: list[str]) -> str:
 
 
 def _left_out(table: Table) -> str:
-    """Return a sentence that names the columns that are left out, and why; empty if there are none."""
+    """Return a sentence that names columns that are left out, with the kind of each; empty if there are none."""
     names = left_out_of(table)
     if not names:
         return ""
@@ -216,7 +216,8 @@ def _range_row(table: Table, name: str) -> dict[str, Any]:
 def with_ranges(table: Table, rows: list[dict[str, Any]], words: str) -> tuple[Domain, int]:
     """Return the domain with the ranges that `rows` states, and the number of these ranges.
 
-    `words` are the source of a range if its row states no source.
+    `words` are the source of a range if its row states no source. Raise DomainError if a range has no source, or if a
+    bound is missing or not a number.
     """
     domain, n = table.domain, 0
     for row in rows:
@@ -298,9 +299,9 @@ def _ask_list(table: Table, name: str, key: str) -> str:
         named = ", ".join(f"“{plain(value, 40)}”" for value in unusual[:_SHOWN])
         more = f" and {len(unusual) - _SHOWN:,} more" if unusual[_SHOWN:] else ""
         it, counts_as = ("it", "It counts as") if len(unusual) == 1 else ("them", "They count as")
-        means = "missing" if not is_label else "rows without a label, which are left out"
+        meaning = "missing" if not is_label else "rows without a label, which are left out"
         noun = unit_noun(table.domain.unit)
-        notes.append(f"Fewer than {RARE} {noun}s have {it}, so not in the list: {named}{more}. {counts_as} {means}.")
+        notes.append(f"Fewer than {RARE} {noun}s have {it}, so not in the list: {named}{more}. {counts_as} {meaning}.")
     if notes:
         st.caption(" ".join(notes))
     return answer

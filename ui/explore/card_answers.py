@@ -1,7 +1,7 @@
 """Changes of a table's domain after an answer on a card. This module does not use Streamlit.
 
-The domain states what everybody may know about the table. Each function returns a new domain, in which the user's words
-are the source of each part that the user answered for.
+The domain states what everybody may know about the table. Each function returns a new domain, in which `note` is the
+source of each part that the user answered for. The note is in the words of the user.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class NumberAnswer:
 
 
 def with_numbers(domain: Domain, order: Sequence[str], answers: Mapping[str, NumberAnswer], note: str) -> Domain:
-    """Return the domain with the columns of `answers` as numbers. `order` has the columns in the order of the file.
+    """Return the domain with the columns of `answers` as numbers. `order` lists all columns in the order of the file.
 
     >>> domain = Domain((Feature("age", "categorical", categories=("18", "k.A.")),))
     >>> age = with_numbers(domain, ["age"], {"age": NumberAnswer(0, 120, words=["k.A."])}, "people live so long")
@@ -78,7 +78,10 @@ def with_list(
     missing: str = "category",
     spellings: Spellings = (),
 ) -> Domain:
-    """Return the domain in which the column `name` has the categories `values`."""
+    """Return the domain in which the column `name` has the categories `values`.
+
+    A pair of `spellings` is kept only if its value is listed and its spelling is not.
+    """
     listed = set(values)
     feature = Feature(
         name,
@@ -103,7 +106,7 @@ def with_dates(
 ) -> Domain:
     """Return the domain with parts of a column's dates as attributes.
 
-    `ends` are the first and the last possible date in ISO form.
+    `ends` are the first and the last possible date in ISO form. Raise DomainError if `parts` is empty.
     """
     if not parts:
         raise DomainError(f"Choose at least one part of the dates in {name!r}, or leave the column out.")
@@ -118,7 +121,7 @@ def without(domain: Domain, order: Sequence[str], name: str) -> Domain:
 
 
 def with_classes(domain: Domain, classes: Sequence[str], spellings: Spellings, note: str) -> Domain:
-    """Return the domain with these classes of the label."""
+    """Return the domain with these classes of the label. Raise DomainError if there are fewer than two classes."""
     if len(classes) < MIN_CLASSES:
         raise DomainError(f"The label {domain.label!r} needs at least {MIN_CLASSES} classes. List all of its classes.")
     known = {text(label): label for label in domain.classes}
@@ -145,6 +148,8 @@ def with_table_parts(domain: Domain, parts: Sequence[str], note: str) -> Domain:
 
 def replaced(domain: Domain, order: Sequence[str], column: str, features: Sequence[Feature]) -> Domain:
     """Return the domain in which `features` replace the attributes of one column. Attributes keep the file's order.
+
+    Raise DomainError if no attribute would be left.
 
     >>> x, y = (Feature(name, "numeric", 0, 1) for name in "xy")
     >>> replaced(Domain((y,)), ["x", "y"], "x", [x]).names

@@ -59,7 +59,7 @@ from ui.shared.wording import plain
 BY_CURATOR: Final = "the curator's decision about the file"  # proposed source of the file's format and columns
 KEEP_RARE: Final = "Rare values that a public list has"
 _SHOWN: Final = 8  # largest number of rare values that a warning names
-_ALL: Final = 1_000_000  # characters, in practice no limit: a text that the user asserts must not be cut off
+_ALL: Final = 1_000_000  # largest number of characters of a text that the user asserts; in practice no limit
 _OLDEST, _LATEST = date(1, 1, 1), date(9999, 12, 31)
 
 
@@ -95,7 +95,7 @@ def column(table: Table, card: Card) -> None:
 
 
 def _one_by_one(table: Table, title: str) -> None:
-    """Give each column of a card with several columns a separate card."""
+    """Split the card with this title into one card for each of its columns."""
     state.ONE_BY_ONE.value.setdefault(table.schema_key, []).append(title)
 
 
@@ -399,7 +399,11 @@ def label_and_file(table: Table) -> None:
     chosen = _with_rare(parsed(listed), kept)
 
     def answer(source: str) -> Domain:
-        """Return the domain with this source. Confirmed, unchanged classes keep their source if the file was open."""
+        """Return the domain after the answer, with this source.
+
+        If classes that were confirmed earlier do not change and the file still needs a source, only the file gets this
+        source.
+        """
         pairs = _pairs(merged, spellings)
         is_same = confirmed and bool(is_open) and (chosen, pairs) == (classes, domain.class_spellings)
         if confirmed and is_open and not is_same and source == columns_note:

@@ -42,7 +42,7 @@ def proposal_of(table: Table, column: str) -> ColumnProposal:
 def counted_values(table: Table, column: str, *, by_row: bool = False) -> dict[str, int]:
     """Return how many persons have each value of a private column. The result is cached for the session.
 
-    Without a column of identifiers, or if `by_row` is True, each row counts.
+    If no column identifies persons, or if `by_row` is True, the dict holds numbers of rows.
     """
     assert table.csv is not None
     unit = None if by_row else table.domain.unit

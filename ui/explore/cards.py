@@ -22,11 +22,11 @@ from dpforest.tables.read_parts import TABLE_PARTS, read_parts
 from dpforest.tables.reading_rules import Spellings
 from ui.explore.column_groups import groups_by_beginning
 
-NUMBER, CATEGORY, DATE, LEFT_OUT = "number", "category", "date", "left out"
+NUMBER, CATEGORY, DATE, LEFT_OUT = "number", "category", "date", "left out"  # kinds of a column
 KINDS: Final = (NUMBER, CATEGORY, DATE, LEFT_OUT)
-OPEN, READY, UNUSED = "open", "ready", "left out"
+OPEN, READY, UNUSED = "open", "ready", "left out"  # states of a column
 NUMBERS, LISTS, TABLE = "numbers", "lists", "table"  # ids of the cards about many columns, and about the whole table
-RARE: Final = 10  # a value is rare if fewer rows than this have it
+RARE: Final = 10  # a value is rare if fewer rows (or persons, if a column identifies them) than this have it
 _WORDS_OF_REMARKS: Final = 3  # texts with at least this many words on average may be remarks
 _PERSONAL: Final = re.compile(r"@|(\d[ /-]?){5}")  # an e-mail address, or a long number such as a telephone number
 _KIND_OF: Final = {
@@ -120,7 +120,7 @@ def first_kind(proposal: ColumnProposal, features: Sequence[Feature]) -> str:
 
 
 def kind_of(features: Sequence[Feature]) -> str:
-    """Return the kind of the attributes of one column."""
+    """Return the current kind of a column, from the attributes that are read from it."""
     if not features:
         return LEFT_OUT
     if features[0].date is not None:
@@ -172,7 +172,7 @@ def frequent_signs(signs: Sequence[str], values: Mapping[str, int]) -> list[str]
 def may_be_remarks(values: Collection[str]) -> bool:
     """Return whether texts may be remarks, which can name a person, instead of values from a list.
 
-    They may be if one of them has an "@" or a run of five digits, or if they have at least three words on average.
+    They may be remarks if one has an "@" or a run of five digits, or if they have at least three words on average.
 
     >>> may_be_remarks(["child is afraid", "call the mother: 0171 234567"]), may_be_remarks(["never married", "widow"])
     (True, False)

@@ -16,6 +16,7 @@ MIN_GROUP_SIZE: Final = 3  # smallest number of names with the same beginning th
 MOST: Final = 12  # largest number of groups of names with the same beginning
 ALL, ONE_BY_ONE = "all", "one by one …"
 
+# A beginning ends after a separator, before a digit, or before a capital that follows a small letter.
 _SEPARATOR = re.compile(r"[ _./-]+|(?<=\D)(?=\d)|(?<=[a-z])(?=[A-Z])")
 
 
@@ -36,9 +37,9 @@ def groups(features: Sequence[Feature]) -> dict[str, list[str]]:
 
 
 def groups_by_beginning(names: Sequence[str], *, all_of_them: bool = False) -> dict[str, list[str]]:
-    """Group names by their beginning, the largest group first. Its key is the longest common beginning.
+    """Group names by their beginning, the largest group first. The key of a group is its longest common beginning.
 
-    A beginning that all names share forms a group only with `all_of_them`.
+    A group has at least `FEWEST` names. A beginning that all names share forms a group only with `all_of_them`.
 
     >>> groups_by_beginning(["x1", "x2", "x3"]), groups_by_beginning(["x1", "x2", "x3"], all_of_them=True)
     ({}, {'x…': ['x1', 'x2', 'x3']})

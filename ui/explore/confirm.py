@@ -46,8 +46,8 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
     """Return the edited attribute with the sources of its parts.
 
     New words for the source apply to the whole row of the editor. They become the source of each part that was changed,
-    that has no source, or that has the same source as the values. Without new words, a changed part whose source is a
-    document counts as read from the data, because the document does not state the new value.
+    that was read from the data, or that has the same source as the values. Without new words, a changed part whose
+    source is a document counts as read from the data, because the document does not state the new value.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def edited_sources(old: Feature, new: Feature, changed: Collection[str], note: s
     changed : collection of str
         Columns of the editor that the user changed.
     note : str
-        Words in the editor's column for the source. Empty if the user cleared them.
+        Words in the editor's column for the source. If the user cleared them, the parts count as read from the data.
     """
     by_part = sources(old)
     source_of_values: Source = next(iter(by_part.values()))

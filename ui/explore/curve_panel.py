@@ -38,7 +38,7 @@ MEASURES = {"accuracy": "accuracy", "balanced accuracy": "balanced_accuracy"}
 
 
 class Panel:
-    """The chart of accuracy against ε, with text.
+    """The chart of accuracy against ε, with sentences about it.
 
     `refine` updates the chart and the text in place.
 

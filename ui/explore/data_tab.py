@@ -1,6 +1,6 @@
 """The Data tab: an editor of the domain, and notes on reading the file.
 
-The domain is all public knowledge about a table.
+The domain states what everybody may know about a table. A part of it that was read from the rows is not public yet.
 """
 
 from __future__ import annotations
@@ -165,6 +165,7 @@ def _pending(table: Table, classes: tuple[str, str]) -> bool:
 
 
 def _classes(table: Table) -> tuple[str, str]:
+    """Ask for the classes of the label and their source, and return both texts."""
     domain = table.domain
     left, right = st.columns(2)
     key = f"{table.schema_key}_{tables.fingerprint(domain)[:12]}"
@@ -218,6 +219,7 @@ def _edited_feature(old: Feature, row: dict[str, Any], before: dict[str, Any]) -
 
 
 def _edited_classes(domain: Domain, text: str, note: str) -> tuple:
+    """Return the classes, the label, the classes' source and its words, from the two texts of `_classes`."""
     known = {str(c): c for c in domain.classes}
     classes = domain.classes
     if text != written(domain.classes):
@@ -243,7 +245,7 @@ def _public(table: Table) -> None:
 
 
 def _declare(table_key: str, key: state.Key) -> None:
-    """Store the value of the checkbox. If the table is no longer public, let the rule set depth and number of trees.
+    """Store the value of the checkbox. If the table is no longer public, a rule sets depth and number of trees again.
 
     The sliders of a public table start from the exact number of rows, so the values that the user set may reveal this
     number.

@@ -1,4 +1,4 @@
-"""The effect of δ: a release is simulated at the same ε with δ = 0 if the page has δ = 10⁻⁶, or vice versa."""
+"""The effect of δ on accuracy: a release is simulated at the page's ε, but with the other value of δ (0 or 10⁻⁶)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DeltaGain:
 
 
 def sentence(epsilon: float, other: float, repeats: int, *, allowed: bool) -> str:
-    """State the accuracy at the other δ: 0 if the page now allows δ > 0 (`allowed`), and 10⁻⁶ if it does not.
+    """State the accuracy `other` at the δ that the page does not have: 0 if the page has δ > 0 (`allowed`), else 10⁻⁶.
 
     >>> sentence(1.0, 0.8468, 1, allowed=False)
     'With δ = 10⁻⁶ at ε = 1: 84.7 % right, by 1 simulated release.'

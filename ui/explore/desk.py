@@ -15,14 +15,14 @@ from ui.shared.controls import drop_unknown
 from ui.shared.page import titled
 from ui.shared.tables import Table
 
-_MARKS: Final = {OPEN: "", UNUSED: " (left out)"}
+_MARKS: Final = {OPEN: "", UNUSED: " (left out)"}  # text after the title of a card, by its state
 
 
 def show(table: Table, *, pending: bool) -> None:
     """Show the progress and the card of one column.
 
-    While edits in the table below wait to be applied (`pending`), the cards are disabled, because an answer would drop
-    these edits.
+    While edits in the table below wait to be applied (`pending`), no card is shown, because an answer would drop these
+    edits.
     """
     all_cards = _cards(table)
     open_ids = _open_ids(table, all_cards)

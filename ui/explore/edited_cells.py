@@ -16,6 +16,7 @@ from dpforest.tables.domain import DomainError, Feature
 
 SOURCE: Final = "how everybody knows this"
 TICKED: Final = ("use", "whole")  # columns of check boxes; an empty cell counts as not checked
+# Maps a column of the editor to the parameter of `Feature`, and to the name of the bound in messages.
 BOUNDS: Final = {"lowest": ("low", "lower"), "highest": ("high", "upper")}
 TEXTS: Final = ("values", "missing", SOURCE)
 CELLS: Final = (*TICKED, *BOUNDS, *TEXTS)  # all cells that can be edited
@@ -85,12 +86,14 @@ def bound_text(value: float | None) -> str | None:
 
 
 def changes(old: Feature, cell: str, value: Any) -> dict[str, Any]:
-    """Return the parameters of `Feature` that one edited cell changes, with new values. `value` comes from `cleaned`.
+    """Return the parameters of `Feature` that one edited cell changes, with new values.
+
+    `cell` is the column of the cell, and `value` its content after `cleaned`.
 
     Raises
     ------
     DomainError
-        If the cell must not be empty but is, or if an attribute of this kind has no such parameter.
+        If the value is missing, not a number, or not a rule, or if an attribute of this kind has no such parameter.
     """
     if cell == "missing":
         return {"missing": _rule(old, value)}

@@ -56,7 +56,7 @@ def stored(table: Table, settings: ForestSettings) -> FirstLook | None:
 
 
 def key(table: Table, settings: ForestSettings) -> dict[str, Any]:
-    """Return everything that the stored releases depend on, in the types that JSON returns."""
+    """Return everything that the stored releases depend on, as `json.loads` would read it from the file."""
     dependencies = {
         "table": table.schema_key,
         "domain": fingerprint(table.domain),

@@ -87,7 +87,7 @@ def _select_tree() -> None:
 
 
 def points(key: str) -> list:
-    """Return Plotly's `customdata` of the points that the user clicked in a chart."""
+    """Return the first number of Plotly's `customdata` for each point that the user clicked in a chart."""
     chosen: Any = st.session_state.get(key)
     points = chosen.selection.points if hasattr(chosen, "selection") else []
     numbers = [np.ravel(point["customdata"])[0] for point in points if "customdata" in point]

@@ -101,7 +101,7 @@ class GroupsTab:
     def _loss_sentence(self, result: SweepResult) -> str:
         """Return a sentence about the group that loses the most accuracy from ε = 10 to the chosen ε.
 
-        The text is empty if the confidence interval of this loss contains 0.
+        The text is empty if the chosen ε is not below 10, or if the confidence interval of this loss contains 0.
         """
         if not self._epsilon < REFERENCE_EPSILON or REFERENCE_EPSILON not in result.epsilons:
             return ""

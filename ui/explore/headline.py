@@ -79,10 +79,10 @@ class KeyFigures:
 
     def _texts(self, result: SweepResult) -> list[tuple[str, str, str, str | None]]:
         """Return (label, value, note, help) of each figure."""
-        present = list(result.epsilons).index(self._choice.settings.epsilon)  # results always include the current ε
+        index = list(result.epsilons).index(self._choice.settings.epsilon)  # results always include the current ε
         is_balanced_shown, floor = is_skewed(self._baselines), self._baselines.floor
         most_frequent = int(floor["class"])
-        accuracy, balanced = (result.private(measure)[:, present] for measure in ("accuracy", "balanced_accuracy"))
+        accuracy, balanced = (result.private(measure)[:, index] for measure in ("accuracy", "balanced_accuracy"))
         settings = self._choice.settings
         is_useless = is_no_better_than_guessing(result, self._baselines, settings.name, settings.epsilon)
         remark = " · no better than guessing" if is_useless else ""

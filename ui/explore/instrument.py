@@ -4,7 +4,8 @@ The sliders are part of a component, whose JavaScript is in `front_end`. When th
 sends the new value to Python, and `_take` puts it into the Streamlit controls under *Exact values*. Links, reloads and
 tests use these controls, so the page also works without the component.
 
-A line is the curve of accuracy against ε for one depth, one number of trees and one α.
+A `Line` describes simulated releases at several ε: of one forest, or of a forest at several positions of one slider.
+Each position gives a curve of accuracy against ε.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ from ui.shared.tables import read_by, split
 
 FRONT_END: Final = Path(__file__).parent / "front_end"
 SCRIPTS: Final = ("curves.js", "draw_curve.js", "draw_tree.js", "instrument.js")
-MOST_LEAVES: Final = 2**17  # a forest with more leaves than this gets no line at another depth or number of trees
-SECONDS_BETWEEN_DRAWINGS: Final = 1.0  # at least, while lines are being added
-MOST_OTHER_TREES: Final = 8  # largest number of positions of the trees slider for which lines are simulated
+MOST_LEAVES: Final = 2**17  # only forests with at most this many leaves get a curve at another depth or number of trees
+SECONDS_BETWEEN_DRAWINGS: Final = 1.0  # shortest time between two drawings while curves are being added
+MOST_OTHER_TREES: Final = 8  # largest number of positions of the trees slider for which curves are simulated
 
 
 @cache
@@ -112,7 +113,7 @@ class Instrument:
 
         Return False if no work is left or the server is busy. It is busy if another page computes now, or if worker
         processes run because several users waited for their first figures. A busy server computes only what its users
-        ask for. Meanwhile a dragged slider shows the present line.
+        ask for. Meanwhile a dragged slider shows the present curve.
         """
         if SCHEDULER.is_busy or INTERACTIVE.is_ready:
             return False
@@ -151,7 +152,7 @@ class Instrument:
         return min(max(number, 1), self._view.trees.n_trees) - 1 if self._view else 0
 
     def _flips_at(self, view: ForestView, tree: int, epsilon: float) -> np.ndarray | None:
-        """Return the flip rate of each leaf of a tree at an ε; None if the simulation has no rates at another ε."""
+        """Return the flip rate of each leaf of a tree at an ε; None if the simulation knows it only at the page's ε."""
         if epsilon not in self._flips:
             present = self._choice.settings.epsilon
             leaves = slice(int(view.trees.leaf_start[tree]), int(view.trees.leaf_start[tree + 1]))
@@ -287,7 +288,7 @@ class Instrument:
         return f"Votes on {record}" if self._votes["votes"] else f"Each tree adds to the score of {record}"
 
     def _for_each_class(self) -> str:
-        """State how many of the trees belong to each class, if each class has trees."""
+        """State how many trees belong to each class; empty if trees belong to no class, or if there are two classes."""
         if self._view is None or self._view.class_of_tree is None or self._view.domain.n_classes == 2:
             return ""
         n_classes = self._view.domain.n_classes
@@ -303,8 +304,8 @@ def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, str,
     """Return the lines at other depths and at other numbers of trees, which the user may choose by moving one slider.
 
     If a rule sets depth and trees now, moving one slider turns the rule off, and the other slider then starts from
-    `Shape.starts`. A line has only some ε of the grid, because all of them would cost ten times as much as the present
-    line. A forest that is fitted anew at each ε has lines only for the neighboring positions of a slider.
+    `Shape.starts`. A line has only some ε of the grid, because with all ε it would cost ten times as much as the
+    present line. A forest that is fitted anew at each ε has lines only for the neighboring positions of a slider.
 
     Returns
     -------
@@ -318,7 +319,7 @@ def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, str,
     grid = tuple(sorted({*full_grid[:: 4 if kind.is_fitted_anew else 3], full_grid[-1], settings.epsilon}))
     depths, n_trees = shape.depths, shape.n_trees
     if kind.is_fitted_anew:
-        depths, n_trees = _steps(depths, shape.depth), _steps(n_trees, shape.trees)
+        depths, n_trees = _with_neighbors(depths, shape.depth), _with_neighbors(n_trees, shape.trees)
     depths = tuple(d for d in depths if trees * 2**d <= MOST_LEAVES)
     n_trees = _spread_out(tuple(t for t in n_trees if t * 2**depth <= MOST_LEAVES), shape.trees)
     lines = []
@@ -332,7 +333,7 @@ def _other_lines(settings: ForestSettings, shape: Shape) -> list[tuple[str, str,
 def _alpha_lines(settings: ForestSettings) -> list[tuple[str, str, Line]]:
     """Return ("alpha", strategy, line) for each other α strategy.
 
-    The neighbors on the slider come first, then strategies that have names, then numbers.
+    The neighbors of the present strategy on the slider come first, then strategies that have names, then numbers.
     """
     if settings.kind != "boosted":
         return []
@@ -373,10 +374,10 @@ def _equal_strategies(classified: dict[str, dict[float, bytes]]) -> dict[str, st
     return same
 
 
-def _steps(values: tuple[int, ...], value: int) -> tuple[int, ...]:
-    """Return a value with the values before and after it.
+def _with_neighbors(values: tuple[int, ...], value: int) -> tuple[int, ...]:
+    """Return a value with the values before and after it. The result is empty if `values` does not contain the value.
 
-    >>> _steps((1, 2, 5, 9), 5), _steps((1, 2), 1)
+    >>> _with_neighbors((1, 2, 5, 9), 5), _with_neighbors((1, 2), 1)
     ((2, 5, 9), (1, 2))
     """
     if value not in values:
@@ -389,7 +390,7 @@ def _spread_out(values: tuple[int, ...], value: int) -> tuple[int, ...]:
     """Return at most `MOST_OTHER_TREES` of the values: `value`, its neighbors, and other values at even distances."""
     if len(values) <= MOST_OTHER_TREES:
         return values
-    near = _steps(values, value)
+    near = _with_neighbors(values, value)
     evenly = np.linspace(0, len(values) - 1, MOST_OTHER_TREES - len(near)).round().astype(int)
     return tuple(sorted({*near, *(values[place] for place in evenly.tolist())}))
 

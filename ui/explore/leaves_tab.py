@@ -135,7 +135,7 @@ def show(choice: Choice, view: ForestView) -> None:
 
 
 def _both_rates(per_one: float, per_leaf: float, n_full: int, counted: str) -> str:
-    """State and explain two mean flip rates: over leaves, and over rows (or over persons, given a unit of privacy)."""
+    """State and explain two mean flip rates: over rows (or over persons, given a unit of privacy), and over leaves."""
     return (
         f"- Per {counted.removesuffix('s')}: **{flip_percent(per_one)}**. A leaf counts once for each "
         f"{counted.removesuffix('s')} in it. A change between classes that tie for first place does not count.\n"

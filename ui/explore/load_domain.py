@@ -26,7 +26,7 @@ from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 MOST: Final = 5  # largest number of mistakes that a message lists
-_MB: Final = 2**20
+_MB: Final = 2**20  # bytes of a megabyte
 
 
 def downloads(table: Table) -> None:

@@ -16,6 +16,7 @@ from dpforest.tables.read_parts import BOUNDS, CATEGORIES, MISSING, TYPE, Source
 from dpforest.trees import forest_schema
 from ui.shared.sources import check_source
 
+# Parameters of `Feature` with the rules for reading cells, and their values for an attribute without such rules.
 EMPTY_RULES: Final[dict[str, Any]] = {"missing_words": (), "signs": (), "spellings": (), "date": None}
 RULES: Final = tuple(EMPTY_RULES)
 
@@ -27,15 +28,15 @@ class Loaded:
     Parameters
     ----------
     domain : Domain
-        Merged domain, or the domain of the table if the codebook has mistakes.
+        Merged domain. It must not be used if there are `mistakes`.
     names : tuple of str
-        Attributes that the file has an entry for.
+        Names of the attributes of `domain` for which the file has an entry.
     notes : tuple of str
         Messages about entries and columns of the file that are not used, and about attributes without an entry.
     mistakes : tuple of str
         Reasons why nothing can be loaded; empty if the file is valid.
     differs : bool
-        Whether the file names other columns of the table than those that the table uses now.
+        Whether the table's columns that the file names differ from the columns that the table uses now.
     """
 
     domain: Domain
@@ -218,7 +219,7 @@ def _is_date_of(entry: CodebookEntry, columns: Collection[str]) -> bool:
 
 
 def _unsourced(entry: CodebookEntry) -> Feature:
-    """Return the attribute, without a source, of an entry for a part of a date that the table does not use yet."""
+    """Return an attribute without a source, from the entry for a part of a date that the table does not use yet."""
     return Feature(
         entry.name,
         entry.kind or "numeric",

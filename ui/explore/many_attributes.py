@@ -31,7 +31,7 @@ _WHOLE: Final = {"yes": True, "no": False}
 
 
 def show(table: Table, *, pending: bool) -> None:
-    """Draw the form. It leaves out attributes whose source the user must still confirm.
+    """Draw the form. It leaves out attributes whose bounds or categories were read from the rows.
 
     While edits wait to be applied (`pending`), the button is disabled, because an answer would drop these edits.
     """

@@ -35,7 +35,7 @@ class OtherForests:
         return not self._queue
 
     def step(self) -> bool:
-        """Simulate a part of a release. Return False if none is left."""
+        """Simulate a part of a release. Return False if no release is left."""
         if not self._queue:
             return False
         other, n_releases = self._queue[0]
@@ -52,9 +52,10 @@ class OtherForests:
         return {other: float(gathered([job]).private(measure).mean()) for other, job in self._jobs.items()}
 
     def sentence(self, measure: str, headroom: Headroom) -> str:
-        """Return a sentence that names the forests that beat guessing at this ε by more than chance can explain.
+        """Return a sentence that names the forests, if any, that clearly beat guessing at this ε.
 
-        The sentence is empty until all forests are simulated.
+        A forest is named if its mean exceeds the value of guessing by more than chance can explain. The sentence is
+        empty until all forests are simulated.
         """
         if not self.is_complete:
             return ""

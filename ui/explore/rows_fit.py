@@ -16,9 +16,9 @@ COLUMNS = ("column", "what", "cells", "read as")
 
 
 def out_of_domain(domain: Domain, columns: pd.DataFrame, labels: pd.Series) -> tuple[pd.DataFrame, int]:
-    """Return a data frame of the cells that do not fit, and the number of rows without a listed label.
+    """Return a data frame of cells outside the domain, and the number of rows without a listed label.
 
-    The data frame has a row for each attribute and each problem with its cells.
+    The data frame has a row for each attribute and each problem with its cells. Missing cells are a problem, too.
     """
     rows = [
         (feature.name, what, int(n), _read_as(feature, what))
@@ -49,12 +49,14 @@ def _out_of_domain(key: tuple, _table: Table) -> tuple[pd.DataFrame, int]:
 
 
 def _problems(feature: Feature) -> tuple[str, str, str]:
+    """Return a name for each of the three counts of `Domain.report`: clipped, unlisted and missing cells."""
     if feature.kind == "categorical":
         return "", "not listed", "missing"
     return "beyond the bounds", "no number", "missing"
 
 
 def _read_as(feature: Feature, what: str) -> str:
+    """Return what a fit reads in place of a cell with the problem `what`."""
     if what == "beyond the bounds":
         return "the nearest bound"
     if feature.missing == "category":
@@ -65,7 +67,7 @@ def _read_as(feature: Feature, what: str) -> str:
 
 
 def show(table: Table) -> None:
-    """Show the number of cells that do not fit the domain, and the values that every fit reads in their place."""
+    """Show the number of cells that are missing or outside the domain, and the values that every fit reads instead."""
     titled(
         "How the rows fit",
         "Do not share",

@@ -17,7 +17,7 @@ from ui.shared.tables import read_by, split
 
 
 def show(choice: Choice, view: ForestView) -> None:
-    """Draw the rows of a chosen attribute on its public scale, with the noisy scale of one simulated release."""
+    """Draw where the rows lie on the public scale of a chosen attribute, and the noisy scale of a simulated release."""
     table = read_by(choice.table, choice.settings)
     numeric = [feature for feature in table.domain.features if feature.kind == "numeric"]
     if not numeric:

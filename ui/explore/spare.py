@@ -11,7 +11,7 @@ from ui.shared.tables import Table
 
 
 def spare(table: Table) -> list[Feature]:
-    """Return the unused columns of an upload as attributes that were read from the rows. A bundled table has none."""
+    """Return the unused columns of an upload as attributes with values from the rows. A bundled table has none."""
     if table.csv is None:
         return []
     features = []

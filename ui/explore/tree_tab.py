@@ -182,7 +182,7 @@ def _how_drawn(choice: Choice, view: ForestView) -> str:
 
 
 def _changed_labels(nodes: NodeTable) -> str:
-    """Return a sentence about the number of leaves whose label noise changed, and the mean of this number."""
+    """Return a sentence that states how many labels noise changed in this draw, and how many it changes on average."""
     leaves = nodes.trees.leaf_nodes
     n_with_rows = int(np.isfinite(nodes.flip[leaves]).sum())
     if not n_with_rows:
@@ -213,11 +213,11 @@ def _stopped(choice: Choice, deepest: int, nodes: NodeTable) -> str:
     """Return a sentence if the limit on leaves ended the tree before its depth; otherwise an empty text."""
     settings, table = choice.settings, choice.table
     by_rule = settings.certified and settings.depth == AUTO  # the rule sets the depth from a noisy row count
-    asked = 0 if by_rule else settings.shape(read_by(table, settings).domain, planned_rows(table, settings))[0]
-    if deepest >= asked or FORESTS[settings.kind].is_fitted_anew:
+    depth = 0 if by_rule else settings.shape(read_by(table, settings).domain, planned_rows(table, settings))[0]
+    if deepest >= depth or FORESTS[settings.kind].is_fitted_anew:
         return ""
     return (
-        f" It ends at level {deepest}, not {asked}: one more question would bring it over the public "
+        f" It ends at level {deepest}, not {depth}: one more question would bring it over the public "
         f"limit of {LEAF_CAP:,} leaves."
     )
 
@@ -260,8 +260,8 @@ def _structure(choice: Choice, tree: int, nodes: NodeTable) -> tuple:
 
 def _root(structure: tuple, nodes: NodeTable) -> int:
     """Return the node that the drawing starts at. A clicked leaf is drawn below its parent."""
-    looked_at, node = state.FOCUS.value
-    if looked_at != structure:
+    structure_of_node, node = state.FOCUS.value
+    if structure_of_node != structure:
         return 0
     if type(node) is not int or not 0 <= node < nodes.trees.n_nodes:
         state.FOCUS.pop()

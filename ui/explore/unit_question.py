@@ -28,7 +28,7 @@ SEVERAL: Final = "One person can have several rows"
 
 
 def show(table: Table) -> None:
-    """Ask the question for an upload, and show what the answer means for its rows."""
+    """Ask whose rows an upload has, and show what the answer means for these rows."""
     titled(
         "Whose rows are these?",
         help="A certificate protects either a person with all of their rows, or a single row. If a person can have "
@@ -97,7 +97,7 @@ def candidates(table: Table) -> list[tuple[str, bool]]:
 
 
 def _has_numbers_as_texts(table: Table, column: str) -> bool:
-    """Return whether a column of texts seems to hold numbers with signs or words. For the curator only."""
+    """Return whether a column of texts seems to hold numbers with signs or words. Only the curator may see it."""
     assert table.csv is not None
     is_text = table.csv.table[column].dtype.kind not in "if"
     return is_text and proposal_of(table, column).kind in (column_kinds.NUMBER, column_kinds.NUMBER_WITH_WORDS)
@@ -113,7 +113,7 @@ def same_person(column: str) -> str:
 
 
 def _repeated(table: Table, columns: list[tuple[str, bool]]) -> list[str]:
-    """Return the one column that looks like an identifier and has repeated values, as a list.
+    """Return a list with the one column that looks like an identifier and has repeated values.
 
     The list is empty if there is no such column, or more than one. Only the curator may see it, because it uses the
     rows.

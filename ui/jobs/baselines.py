@@ -116,7 +116,7 @@ def _file() -> dict[str, Any]:
 
 
 def key_of(table: Table) -> list[str]:
-    """Return the keys of a table and of its domain, which determine the models that are fitted to the table."""
+    """Return the keys of a table and of its domain. Both determine the models that are fitted to the table."""
     return [table.schema_key, fingerprint(table.domain)]
 
 

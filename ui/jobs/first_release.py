@@ -27,7 +27,7 @@ SOME_ROWS: Final = 5_000  # with more rows, the first release has only a few ε 
 def first_releases(table: Table, jobs: Sequence[SweepJob], few: tuple[float, ...], place: Any) -> SweepResult:
     """Return the result of the available releases. If there are none, simulate the first release of each job.
 
-    Usually the first release covers all ε of its job. It covers only a few ε if that takes too long: if the table is
+    Usually the first release covers all ε of its job. It covers only a few ε if all ε take too long: if the table is
     large, if other threads compute, or if worker processes have started because several users wait.
 
     Parameters
@@ -93,7 +93,7 @@ def refined(
         each release. After the last release, it is called until it returns False.
     """
     bar, start = None, time.monotonic()
-    drawn, is_new, is_left, worked = start, False, True, False
+    drawn_at, must_draw, has_other_work, did_other_work = start, False, True, False
     if FORESTS[job.line.settings.kind].is_fitted_anew and job.n_done < n_pieces:
         bar = place.progress(0.0, f"Simulated release {job.n_done + 1} of {n_pieces} …")
 
@@ -104,9 +104,10 @@ def refined(
         for _ in job.work(piece):
             pass
         now = time.monotonic()
-        is_left = is_left and other_work()
+        has_other_work = has_other_work and other_work()
         start += time.monotonic() - now  # the seconds of refinement do not include other work
-        worked, is_new = worked or is_left, is_new or (worked and not is_left)
+        must_draw = must_draw or (did_other_work and not has_other_work)
+        did_other_work = did_other_work or has_other_work
         now = time.monotonic()
         if now - start > MOST_SECONDS:
             break
@@ -114,16 +115,16 @@ def refined(
             text = f"Simulated release {piece} of {n_pieces}; no need to wait"
             bar = bar or place.progress(piece / n_pieces, text)
             bar.progress(piece / n_pieces, text)
-        if now - drawn > 1.0 and (is_new or has_new_releases()):
-            result, is_new = gathered([job]), False
+        if now - drawn_at > 1.0 and (must_draw or has_new_releases()):
+            result, must_draw = gathered([job]), False
             yield result
-            drawn = time.monotonic()
-    if is_new or has_new_releases():
-        result, is_new = gathered([job]), False
+            drawn_at = time.monotonic()
+    if must_draw or has_new_releases():
+        result, must_draw = gathered([job]), False
         yield result
-    while is_left and other_work():
-        is_new = True
-    if is_new:
+    while has_other_work and other_work():
+        must_draw = True
+    if must_draw:
         yield result
     if bar is not None:
         bar.empty()

@@ -60,8 +60,8 @@ def _groups_of(table: Table, column: str, rows: np.ndarray) -> Groups:
 class GroupRates:
     """Groups of the rows that are held out from a forest, and the rates to measure in each group.
 
-    In its methods, `bits` states which held-out rows each simulated release classifies correctly, with one bit for each
-    row (`pieces.packed`).
+    In its methods, `bits` has one item for each simulated release: a bit for each held-out row, which is 1 if the
+    release classifies the row correctly (`pieces.packed`).
 
     Attributes
     ----------

@@ -116,25 +116,25 @@ class Job(Generic[Piece]):
         interactive : bool
             Whether a user waits for a first figure.
         """
-        making = None
+        steps = None
         try:
             with SCHEDULER.turn(interactive=interactive) as pause:
                 with self._lock:
-                    making = self._unfinished.pop(n, None)
-                making = making or self._steps_then_add(n)
-                for share in self._with_time_counted(making):
+                    steps = self._unfinished.pop(n, None)
+                steps = steps or self._steps_then_add(n)
+                for share in self._with_time_counted(steps):
                     self._share = share
                     yield share
                     pause()
         finally:
-            if making is not None and getgeneratorstate(making) != GEN_CLOSED and n not in self.pieces:
-                self._unfinished[n] = making
+            if steps is not None and getgeneratorstate(steps) != GEN_CLOSED and n not in self.pieces:
+                self._unfinished[n] = steps
             self.drop(n)
 
     def _steps_then_add(self, n: int) -> Generator[float]:
         self.add(n, (yield from self.steps(n)))
 
-    def _with_time_counted(self, making: Generator[float]) -> Generator[float]:
+    def _with_time_counted(self, steps: Generator[float]) -> Generator[float]:
         """Run the steps, and add the computing time of each step to `seconds`.
 
         The computing time is the processor time of the process, because only one thread of the process computes at a
@@ -142,7 +142,7 @@ class Job(Generic[Piece]):
         """
         while True:
             start = time.process_time()
-            share = next(making, None)
+            share = next(steps, None)
             self.count(time.process_time() - start)
             if share is None:
                 return
@@ -302,7 +302,7 @@ def _steps(jobs: Sequence[Job], n_pieces: int) -> Generator[tuple[str, bool]]:
     since = time.monotonic()
     while n_of_all(jobs) < n_pieces:
         is_busy = SCHEDULER.is_busy
-        while BACKGROUND.has_room and (claimed := _claimed(jobs, n_pieces, others_wait=is_busy)):
+        while BACKGROUND.has_room and (claimed := _claimed(jobs, n_pieces, is_busy=is_busy)):
             job, n = claimed
             job.hand_over(n)
         claimed = _claimed(jobs, n_pieces)
@@ -330,16 +330,16 @@ def _missing(jobs: Sequence[Job]) -> tuple[Job, int]:
     return job, job.n_done
 
 
-def _claimed(jobs: Sequence[Job], n_pieces: int, *, others_wait: bool = False) -> tuple[Job, int] | None:
+def _claimed(jobs: Sequence[Job], n_pieces: int, *, is_busy: bool = False) -> tuple[Job, int] | None:
     """Claim the next free piece, and return its job and number, or None if all pieces are finished or claimed.
 
     Parameters
     ----------
-    others_wait : bool
+    is_busy : bool
         Whether other threads compute now. Then piece 0 of each job is left out: a user waits for this piece, so the
         thread of the user's page computes it instead of the background worker.
     """
-    for n in range(max(n_of_all(jobs), int(others_wait)), n_pieces):
+    for n in range(max(n_of_all(jobs), int(is_busy)), n_pieces):
         for job in jobs:
             if job.claim(n):
                 return job, n

@@ -27,7 +27,7 @@ GUESSES: Final = {
 }
 
 
-def scale_of(measure: str, baselines: list[Baselines], done: SweepResult) -> MeasureScale:
+def scale_of(measure: str, baselines: list[Baselines], result: SweepResult) -> MeasureScale:
     """Return the format, floor and ceiling of a measure. The ceiling is None until all models are fitted.
 
     Floor and ceiling are means over splits. `baselines` has one item for each split.
@@ -36,7 +36,7 @@ def scale_of(measure: str, baselines: list[Baselines], done: SweepResult) -> Mea
     floor = floor_of(baselines, name)
     scale = MeasureScale(measure, measure in IN_PERCENT, floor, None)
     floor_text = "" if floor is None else f"{GUESSES[name]} {scale.text(floor)}: the floor"
-    best = ceiling_of(done, baselines, name)
+    best = ceiling_of(result, baselines, name)
     if best is None:
         return replace(scale, floor_text=floor_text)
     return replace(

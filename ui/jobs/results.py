@@ -66,7 +66,7 @@ class SweepResult:
 
     @cached_property
     def pieces(self) -> pd.DataFrame:
-        """The rows, in the format of `sweep.surface`."""
+        """The rows as a data frame with the columns of `sweep.surface`."""
         frame = pd.DataFrame(self.rows)
         keys = [key for key in sweep.KEYS if key in frame]
         return frame[[*keys, *(column for column in frame if column not in (*keys, "cell", "right"))]]
@@ -204,7 +204,7 @@ def ceiling_of(result: SweepResult, baselines: list[Baselines], measure: str) ->
 
 
 def headroom_of(result: SweepResult, baselines: list[Baselines], measure: str) -> dict[str, Headroom]:
-    """Return the headroom of each forest, by name. For F1, which has no floor, use balanced accuracy instead."""
+    """Return the headroom of each forest, by name. Balanced accuracy replaces a measure that has no floor."""
     floor = floor_of(baselines, measure)
     if floor is None:
         return headroom_of(result, baselines, "balanced_accuracy")
@@ -218,7 +218,10 @@ def headroom_of(result: SweepResult, baselines: list[Baselines], measure: str) -
 
 
 def is_no_better_than_guessing(result: SweepResult, baselines: Baselines, forest: str, epsilon: float) -> bool:
-    """Return whether a forest's mean accuracy at an ε exceeds that of guessing by no more than chance can explain."""
+    """Return whether a forest is not clearly better than guessing at an ε.
+
+    Its mean accuracy at the nearest simulated ε then exceeds that of guessing by no more than chance can explain.
+    """
     nearest = int(np.abs(np.log(np.asarray(result.epsilons) / epsilon)).argmin())
     headroom = headroom_of(result, [baselines], "accuracy")[forest]
     return float(result.private("accuracy", forest)[:, nearest].mean()) <= headroom.floor + headroom.noise

@@ -137,7 +137,7 @@ class Releases:
                 kept[row["epsilon"]] = sorted([*others, {**row, **sizes}], key=lambda row: row["cell"])
             self.rows[n] = kept
 
-    def complete(self, n: int) -> set[float]:
+    def finished_epsilons(self, n: int) -> set[float]:
         """Return the ε at which piece n has the results of all cells."""
         return {epsilon for epsilon, rows in self.rows.get(n, {}).items() if len(rows) == len(self.cells)}
 
@@ -190,7 +190,7 @@ class _PiecesAt:
         self._releases, self._epsilons = releases, epsilons
 
     def __contains__(self, n: int) -> bool:
-        return self._epsilons <= self._releases.complete(n)
+        return self._epsilons <= self._releases.finished_epsilons(n)
 
     def __getitem__(self, n: int) -> list[Row]:
         rows = self._releases.rows[n]
@@ -213,7 +213,7 @@ class SweepJob(Job[list[Row]]):
     def _missing(self, n: int) -> list[float]:
         """Return the ε at which piece n is not simulated yet, sorted by their distance from the chosen ε."""
         chosen = self.line.settings.epsilon
-        missing = set(self.epsilons) - self.releases.complete(n)
+        missing = set(self.epsilons) - self.releases.finished_epsilons(n)
         return sorted(missing, key=lambda epsilon: abs(math.log(epsilon / chosen)))
 
     def task(self, n: int) -> tuple:
@@ -243,7 +243,8 @@ class SweepJob(Job[list[Row]]):
 
     def so_far(self) -> dict[float, float]:
         """Return the accuracy of piece 0 at each finished ε, as a dict by ε."""
-        return {epsilon: self.releases.rows[0][epsilon][0]["accuracy"] for epsilon in self.releases.complete(0)}
+        rows = self.releases.rows
+        return {epsilon: rows[0][epsilon][0]["accuracy"] for epsilon in self.releases.finished_epsilons(0)}
 
     def loss(self, epsilon: float) -> float:
         """Return an upper bound on the privacy loss of a release at this ε in any cell. It may be infinite."""

@@ -25,7 +25,7 @@ from ui.shared.forests import FORESTS, ForestSettings
 
 Step = tuple[str, ...]  # ("engine", part), (forest, mode), or ("exact noise", estimator)
 
-_EXACT = (
+_EXACT = (  # together, their fits compile the kernels of the exact noise that releases draw
     dpforest.MajorityLabelForestClassifier,
     dpforest.RandomDecisionForestClassifier,
     dpforest.BoostedForestClassifier,

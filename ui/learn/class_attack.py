@@ -20,7 +20,9 @@ _SECONDS: Final = 14  # duration of the whole attack, if it has many trees
 
 @lru_cache(maxsize=32)
 def attack(trees: int, epsilon: float | None) -> list[list[float]]:
-    """Return the marks of all students (`classroom.marks_of`) after each of the published trees.
+    """Return the marks of all students after each of the published trees (exact counts if `epsilon` is None).
+
+    A mark is 1 if the secret is rebuilt correctly, 0 if it is rebuilt wrongly, and 0.5 if a coin must decide.
 
     >>> [marks.count(1.0) for marks in attack(3, None)]
     [12, 16, 26]

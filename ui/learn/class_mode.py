@@ -1,4 +1,4 @@
-"""Class mode: phones vote in a room with four letters. The browser that opened the room leads it from this page."""
+"""Class mode: phones vote in a room, which has four letters as its name. The browser that opened the room leads it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ LISTENER: Final = VotingListener(ROOMS)
 def led_room() -> tuple[str, str] | None:
     """Return the letters of the room that this browser leads, and the token of the browser; None if it leads no room.
 
-    The decision depends only on this token, which is in a cookie. The address of the page gives no right to lead.
+    Whether a browser leads a room depends only on its token, which is in a cookie. The address of the page gives no
+    right to lead.
     """
     browser = this_browser()
     code = ROOMS.led_by(browser) if browser is not None else None

@@ -21,7 +21,7 @@ from ui.learn import lesson_facts
 
 DrawnChart = tuple[go.Figure, str, str]  # chart, description, and a sentence below the chart
 _DEGREES: Final = {"Masters": "master’s", "Bachelors": "bachelor’s", "HS-grad": "high school"}
-_TRUE_CLASS: Final = 0  # seed of the made-up school class that the chart shows
+_CLASS_SEED: Final = 0  # seed of the made-up school class that the chart shows
 
 
 def draw(key: str, setting: str, is_shown: bool, n_redraws: int = 0) -> DrawnChart:
@@ -42,12 +42,12 @@ def draw(key: str, setting: str, is_shown: bool, n_redraws: int = 0) -> DrawnCha
 
 
 def who_pays() -> DrawnChart:
-    """Return the chart for the end of the lesson: wrong predictions about customers of the bank, by their degree."""
+    """Return the chart in the notes of the last step: wrong predictions about customers of the bank, by degree."""
     measured = lesson_facts.measurements()
     epsilons, degrees = measured["choose"]["epsilon"], measured["degrees"]
     groups = {_DEGREES[name]: degree["wrong"] for name, degree in degrees.items()}
-    setting = epsilons.index(0.1)
-    more = {name: f"{1000 * (wrong[setting] - wrong[-1]):.0f}" for name, wrong in groups.items()}
+    index = epsilons.index(0.1)
+    more = {name: f"{1000 * (wrong[index] - wrong[-1]):.0f}" for name, wrong in groups.items()}
     master, _, school = more.values()
     below = (
         f"The bank’s average hides who pays. At ε = 0.1, {master} more of 1,000 customers with a master’s degree are "
@@ -64,7 +64,7 @@ def who_pays() -> DrawnChart:
 def _class(setting: str, is_shown: bool) -> DrawnChart:
     if not is_shown:
         return lesson.class_tiles(None), "Seats of thirty students, 5 rows of 6. Nothing is published yet.", ""
-    marks = classroom.marks(int(setting), None, _TRUE_CLASS)
+    marks = classroom.marks(int(setting), None, _CLASS_SEED)
     right, wrong, coin = (int((marks == value).sum()) for value in (1, 0, 0.5))
     words = f"{right} rebuilt correctly, {wrong} wrongly" + (f", {coin} by a coin" if coin else "")
     measured = lesson_facts.measurements()["class"]

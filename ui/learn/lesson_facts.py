@@ -77,7 +77,10 @@ def beliefs(epsilon: float) -> Beliefs:
 
 
 def most_right(epsilon: float, question: str = VALUE) -> float:
-    """Return an upper bound on the share of right guesses, for any attacker."""
+    """Return an upper bound on the share of right guesses of any attacker.
+
+    `question` is what the attacker guesses: `guarantee.VALUE` or `guarantee.MEMBERSHIP`.
+    """
     return float(DistinguishingGame(Guarantee(epsilon), question).success())
 
 

@@ -20,7 +20,7 @@ from ui.shared.wording import unbroken
 
 
 def show() -> None:
-    """Draw the step that the link names."""
+    """Draw the step that the link names, or the ending."""
     st.html(styles.LESSON)
     if state.PRESENT.value:
         st.html(styles.LESSON_PRESENTED)
@@ -60,7 +60,7 @@ def _draw_step(step: Step) -> None:
 
 
 def _top() -> Step | None:
-    """Draw the title, its badges and the buttons of all steps. Return the step that the link names, or None."""
+    """Draw the title, its badges and the buttons of all steps. Return the linked step, or None at the ending."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"):
         title = _row()
         with _row():
@@ -153,7 +153,7 @@ def _draw_links(step: Step) -> None:
 def _draw_notes(step: Step) -> None:
     """Draw a button that opens the notes of the step and the feedback on each answer.
 
-    In presentation mode it also has the text of the step and its links, for which the page has no room.
+    In presentation mode, the notes begin with the text of the step and its links, for which the page has no room.
     """
     with st.popover("More"):
         if state.PRESENT.value:

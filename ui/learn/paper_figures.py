@@ -1,4 +1,4 @@
-"""A table or figure of a paper on the page Papers: printed figures next to ours, or a curve if none are printed."""
+"""A table or figure of a paper on the page Papers: printed figures next to ours, or only our curve."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
     summary = f"{plural(len(cells), 'printed figure')}. {', '.join(counts)}."
     numbers = [(c.setting, c.published, c.ours, c.certified, c.sd, c.verdict) for c in cells if c.published is not None]
     unit = cells[0].unit
-    alt = " ".join(f"{name}: printed {was:.1f} {unit}, ours {is_:.1f} {unit}." for name, was, is_, *_ in numbers)
+    alt = " ".join(f"{name}: printed {theirs:.1f} {unit}, ours {our:.1f} {unit}." for name, theirs, our, *_ in numbers)
     names, printed, ours, certified, spread, verdict_names = zip(*numbers, strict=True)
     figure = published_and_ours(names, printed, ours, certified, spread, verdict_names, unit)
     chart(figure, alt, title="Printed and measured", public=True)
@@ -69,7 +69,7 @@ def reasons_of(cells: Sequence[Record]) -> dict[str, list[str]]:
 
 
 def _list_tests(tests: Sequence[PairedTest]) -> None:
-    """List the paired tests of a table. Such a test finds a difference that is small but has one sign in all cells."""
+    """List the paired tests of a table, which find even a small difference if it has the same sign in most cells."""
     st.caption(
         "Our figures against the printed ones, by paired t-tests. Even if nothing differed, about one test in twenty "
         "would have p < 0.05:\n" + "\n".join(f"- {test.words}" for test in tests)

@@ -39,7 +39,7 @@ def draw(step: Step, is_shown: bool) -> None:
 def _controls(step: Step, is_shown: bool) -> tuple[str, str]:
     """Draw the control of the step, and a switch between scene and chart. Return both values.
 
-    The user can move the control even after the answer is shown. A value that is not among the options becomes the
+    The user can move the control only after the answer is shown. A value that is not among the options becomes the
     start value. In presentation mode, the control appears with the answer.
     """
     control, options = step.control, list(step.control.options)

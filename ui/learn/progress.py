@@ -1,7 +1,7 @@
 """The state of the lesson. The link holds the step, the control, and whether the answer is shown.
 
-Predictions are the answers of users before the right answer is shown. They are not in the link, and they are lost
-when the tab is closed.
+A prediction is the answer that the user chooses before the right answer is shown. Predictions are not in the link, and
+they are lost when the tab is closed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NUMBERS: Final = [str(i) for i in range(len(STEPS))]
 END: Final = "end"  # the ending, as a value of STEP
 PLACES: Final = [*NUMBERS, END]
 TITLE: Final = "Lesson"
-STEP, AT = state.STEP, state.AT
+STEP, AT = state.STEP, state.AT  # parameters of the link: the step, and the value of its control
 SHOWN: Final = "shown"  # parameter of the link, besides STEP and AT
 
 
@@ -29,7 +29,7 @@ def take_the_link() -> None:
     sentences, linked_step = [], st.query_params.get(STEP, NUMBERS[0])
     step = STEPS[int(linked_step) if linked_step in NUMBERS else 0]
     if linked_step == END:
-        _memory()["said"] = ("", [])
+        _memory()["messages"] = ("", [])
         return
     if linked_step not in NUMBERS:
         sentences.append(f"The link asks for step {linked_step}. There are steps 0 to {NUMBERS[-1]}; this is step 0.")
@@ -39,12 +39,12 @@ def take_the_link() -> None:
         )
     if st.query_params.get(SHOWN) == "1" and linked_step in NUMBERS:
         revealed().add(step.key)
-    _memory()["said"] = (step.key, sentences)
+    _memory()["messages"] = (step.key, sentences)
 
 
 def notes(step: Step) -> list[str]:
     """Return messages about the link while the page shows the step that the link names."""
-    key, sentences = _memory().get("said", ("", []))
+    key, sentences = _memory().get("messages", ("", []))
     return sentences if key == step.key else []
 
 

@@ -1,11 +1,11 @@
 """Rooms in which a class votes. This module does not use Streamlit.
 
 A browser is known by a random token (`ui/server/browser_cookie.py`). The browser that opened a room leads it. Each
-browser that joins has one vote per question. A room keeps three things in memory: the tokens that joined, the answers
-of each token with the number of its changes, and how many browsers recently joined from each network address. It keeps
+browser that joins has one vote per question. A room keeps three things in memory: the tokens that joined, the numbered
+answer of each token to each question, and how many browsers recently joined from each network address. It keeps
 no names, no times of votes, and no record of which token joined from which address. When the leader closes the room, it
 is deleted. If the leader's page has been closed for an hour, the room is deleted as soon as anybody uses any room. The
-listener for phones does so several times a second.
+listener for phones uses the rooms several times a second.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ui.server.rate_limit import RateLimit
 LETTERS: Final = "BCDFGHJKMNPQRSTVWXZ"
 N_LETTERS: Final = 4
 ENDS_AFTER: Final = 3600  # seconds after which a room ends if the leader's page is closed; longer than a lesson
-MOST_ROOMS: Final = 20
+MOST_ROOMS: Final = 20  # largest number of rooms of a server
 MOST_ROOMS_OF_ADDRESS: Final = 5  # one phone must not take all rooms, but several teachers may share an address
 MOST_PHONES: Final = 300  # largest number of phones in a room, as in a lecture
 AT_ONCE: Final = 80  # phones that may join in a short time from one address, which two classes may share
@@ -187,6 +187,8 @@ class Rooms:
         self, code: str, browser: str, step: int, answer: int, *, n_answers: int, number: int | None = None
     ) -> bool:
         """Count this answer instead of the browser's earlier answer, if any. Return whether the answer is counted.
+
+        It is counted only if the browser has joined the room, and the room is at this step and hides the right answer.
 
         Parameters
         ----------

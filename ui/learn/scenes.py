@@ -1,7 +1,7 @@
 """The scene of each step of the lesson: data that the stage draws, with a description for readers who cannot see it.
 
-This module does not use Streamlit. Every draw of a scene comes from the engine and a fixed seed, so a scene is the same
-for every visitor. Scenes of steps 3 and 5 are stored in `data/lesson.json`.
+This module does not use Streamlit. Every random draw of a scene has a fixed seed, so a scene is the same for every
+visitor. Scenes of steps 3 and 5 are stored in `data/lesson.json`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ui.learn.class_attack import class_scene
 
 HUNDRED: Final = 100
 SECONDS: Final = 7  # seconds in which a hundred draws appear
+# Words for the classes of the table Nursery.
 _CLASS_WORDS: Final = ("not recommended", "priority", "recommended", "special priority", "very recommended")
 
 
@@ -36,7 +37,7 @@ class Scene:
     data : dict
         Lists, texts and numbers for the JavaScript in `front_end`. ``kind`` names the scene.
     alt : str
-        Description of the last picture.
+        Description of the picture at the end of the scene.
     """
 
     data: dict[str, Any]
@@ -68,7 +69,7 @@ def _panel(title: str, draws: str, count: str, **settings: Any) -> dict[str, Any
     draws : str
         "1" for each draw that counts and "0" for the others. If the text is empty, the panel stays empty.
     count : str
-        Text below the panel; "#" stands for the number of draws so far that count, times `each`.
+        Text below the panel; "#" stands for the number of draws so far that count (times `each`, if it is not 0).
     """
     defaults = {"each": 0, "digits": 0, "isPiled": True, "isTrees": False, "line": None, "last": "", "below": [""]}
     return {"title": title, "draws": draws, "count": count, **defaults, **settings}
@@ -108,7 +109,7 @@ def _leaf(setting: str, is_shown: bool) -> Scene:
 
 
 def _promise(setting: str, is_shown: bool) -> Scene:
-    """An attacker sees the label of Ann's leaf in each of a hundred releases, and guesses whether her row is in it."""
+    """Return the scene of an attacker who guesses from each of a hundred releases if Ann's row is in the table."""
     epsilon = float(setting)
     limit = lesson_facts.most_right(epsilon, MEMBERSHIP)
     beliefs = lesson_facts.beliefs(epsilon)
@@ -173,7 +174,7 @@ def _votes(setting: str, is_shown: bool) -> Scene:
 
 
 def _budget(setting: str, is_shown: bool) -> Scene:
-    """Ann's row passes a hundred trees. In plan A every tree costs her 1/100, in plan B only tree 37 costs her 1."""
+    """Return the scene of 100 trees. In plan A each tree costs Ann ε = 0.01, in plan B only tree 37 costs her 1."""
     plans = lesson_facts.measurements()["plans"]
     draws_a, draws_b = "1" * HUNDRED, "0" * 36 + "1" + "0" * 63
     trees = {"isPiled": False, "isTrees": True, "digits": 2}

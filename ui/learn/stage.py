@@ -21,8 +21,8 @@ SCRIPTS: Final = (
     "scene_levels.js",
     "stage.js",
 )
-# Heights of the drawing: on a page, on a page of a low screen, and in presentation mode. There, the size of all type
-# follows the screen, and the drawing follows the type.
+# Heights of the drawing: on a page, on a page of a low screen, and in presentation mode. In that mode, the size
+# of all text follows the screen, and the drawing follows the size of the text.
 HEIGHT: Final = "336px"
 LOW: Final = "264px"
 PROJECTED: Final = "16.5rem"

@@ -21,7 +21,7 @@ class AnswerOption:
 
 @dataclass(frozen=True)
 class Control:
-    """The control of a step. The user can move it even after the answer is shown.
+    """The control of a step. The user can move it only after the answer is shown.
 
     Parameters
     ----------

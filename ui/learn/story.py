@@ -23,7 +23,7 @@ LINES: Final = {
     "rebuild": "Back to the class of thirty: the attacker returns, and this time the counts are noisy.",
     "choose": "The principal must now sign an ε. So must a hospital and a bank.",
 }
-# The forest of each step. The numbers of Explore are those of other forests.
+# The forest of each step. Explore has other forests, so its numbers differ.
 FORESTS: Final = {
     "class": "Made-up forest of this lesson: random trees of depth 3, all students in each. It is not in Explore.",
     "leaf": "One leaf, no forest: permute-and-flip, the rule of Explore’s “majority labels”.",

@@ -1,4 +1,4 @@
-"""Parts that all theorems of the page Theory use: panel, sliders, numbers as text, and status of a bound."""
+"""Parts that all theorems of the page Theory use: status of a bound, charts, sliders, and numbers as text."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Theorem:
 
 
 def dots_of(values: Mapping[Any, float], name: str, text: Callable[[Any, float], str], symbol: int = 0) -> Dots:
-    """Return dots for measured values, a dict from x to y. Each dot has a description."""
+    """Return dots for measured values, a dict from x to y. `text` returns the description of a dot."""
     return Dots(list(values), list(values.values()), name, [text(x, y) for x, y in values.items()], symbol)
 
 

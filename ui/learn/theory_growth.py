@@ -1,4 +1,7 @@
-"""Theorems about deeper trees and more trees: boosting, and splits that are chosen with noise (private splits)."""
+"""Theorems about deeper trees and more trees: boosting, and splits that are chosen with noise (private splits).
+
+The edge γ of a test is the difference between the shares of the two classes that the test sends to one side.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,7 @@ from ui.learn.theory_numbers import of_table
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text, plain
 
+# Values on the sliders: edge, α, number of levels, number of trees, and number of rows.
 EDGES = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 ALPHAS = [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 DEEP = 60  # largest number of levels on the slider
@@ -215,7 +219,7 @@ def splits() -> TheoremView:
 def _good_root(n: float, edge: float, epsilon: float) -> float:
     """Return a lower bound on the probability that a private split of the root, chosen with ε / 2, has this edge.
 
-    The two classes are equally frequent, so the loss before the split is n.
+    The two classes are equally frequent, so the potential of the root before the split is n.
     """
     sensitivity = float(MATSUSHITA.sensitivity(n))
     odds = odds_of_a_good_split(1 / 10, edge, 1.0, epsilon / 2, 1.0, n, sensitivity)

@@ -15,10 +15,11 @@ from ui.shared import cache
 from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text, plain
 
+# Values on the sliders: number of trees, and lead in rows.
 TREES = [1, 3, 10, 30, 100, 300, 1000]
 LEADS = [1, 3, 10, 30, 100, 300, 1000]
-DEEPEST = 10
-DRAWS = 20_000
+DEEPEST = 10  # largest depth on the slider
+DRAWS = 20_000  # number of labels that are drawn for each measured flip rate
 
 
 def divided() -> TheoremView:
