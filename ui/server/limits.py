@@ -65,7 +65,7 @@ class ServerLimits:
 
 
 def used_memory() -> int:
-    """Return the bytes of memory of this process and its worker processes; 0 without `/proc`, as on Windows and macOS."""
+    """Return the memory of this process and its workers, in bytes; 0 without `/proc`, as on Windows and macOS."""
     children: dict[int, list[int]] = {}
     size_of: dict[int, int] = {}
     for folder in _PROCESSES.glob("[0-9]*"):
