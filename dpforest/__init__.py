@@ -27,7 +27,7 @@ from dpforest.trees.forest_file import check_on_reading
 
 __version__ = "0.2.0"
 
-# This check needs the estimators, which `forest_file` cannot import.
+# `forest_file` cannot import the estimators, so it gets from here the check that needs them.
 check_on_reading(file_consistency.check)
 
 __all__ = [

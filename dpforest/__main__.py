@@ -1,4 +1,7 @@
-"""The command `dpforest`: open the app, release a forest, predict with it, or check it. Also `python -m dpforest`."""
+"""The command `dpforest`: open the app, release a forest, predict with it, or check it.
+
+`python -m dpforest` runs the same command.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from dpforest.commands import predict, release, verify_file
 
 _COMMANDS: Final = {"release": release.main, "predict": predict.main, "verify": verify_file.main}
 _PACKAGE: Final = Path(__file__).resolve().parent
-_APPS: Final = (_PACKAGE / "_app" / "app.py", _PACKAGE.parent / "app.py")  # in a wheel, in a checkout
+_APPS: Final = (_PACKAGE / "_app" / "app.py", _PACKAGE.parent / "app.py")  # the app in a wheel, and in a checkout
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,7 +66,7 @@ def open_app(options: Sequence[str]) -> int:
     Returns
     -------
     int
-        Exit code of Streamlit, or 2 if the app or Streamlit is not installed.
+        Exit code of Streamlit; 0 if the user interrupts it; 2 if the app or Streamlit is not installed.
     """
     app = next((path for path in _APPS if path.exists()), None)
     if app is None or find_spec("streamlit") is None:

@@ -78,7 +78,7 @@ def check_scale_share(name: str, value: Any) -> None:
 
 
 def check_threads(name: str, value: Any) -> None:
-    """Raise ValueError unless a parameter is None or a number of threads, where -1 means all processors (as joblib)."""
+    """Raise ValueError unless a parameter is None or a number of threads; -1 means all processors, as in joblib."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or not value):
         raise ValueError(f"{name}={value!r} is not a number of threads; use 1 or more, -1 for all processors, or None")
 
@@ -100,5 +100,5 @@ def count(low: int, high: int, *, optional: bool = False, or_rule: str | None = 
 
 
 def choice(*choices: Any) -> Constraint:
-    """Return a constraint that accepts each of these choices."""
+    """Return a constraint that accepts only these choices."""
     return lambda name, value: check_choice(name, value, choices)

@@ -16,9 +16,9 @@ def lower_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
     Parameters
     ----------
     hits, trials : int or array
-        Number of hits, and number of trials.
+        Number of hits, and number of trials. Arrays are broadcast against each other.
     alpha : float
-        Error probability of the lower limit alone.
+        Largest probability that the limit exceeds the true probability.
 
     Returns
     -------
@@ -36,6 +36,8 @@ def lower_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
 
 def upper_limit(hits: Any, trials: Any, alpha: float) -> np.ndarray:
     """Return Clopper and Pearson's upper limit, which the true probability exceeds with a chance of at most alpha.
+
+    `lower_limit` describes the parameters.
 
     >>> upper_limit([0, 60], 60, 0.05 / 18).round(3).tolist()
     [0.093, 1.0]

@@ -1,4 +1,4 @@
-"""Explain forests whose scores add up: importances and effects of attributes, and contributions to one prediction.
+"""Explain forests whose scores are sums over trees: importances, effects and contributions of attributes.
 
 All explanations are computed from the forest and its public schema alone, so explaining a released forest costs no
 further privacy budget. The usual average over a tree weights the two sides of a test by their numbers of rows. These
@@ -43,9 +43,9 @@ class AddedScores:
     domain : Domain
         Public schema.
     leaf_scores : float64 array of shape (n_leaves, n_classes)
-        Addition of each leaf to the score of each class (`Forest.leaf_shares`).
+        Number that each leaf adds to the score of each class (`Forest.leaf_shares`).
     noise : float
-        Standard deviation of the noise on a leaf's addition to a score; 0 without noise, NaN if unknown.
+        Standard deviation of the noise on each number in `leaf_scores`; 0 without noise, NaN if unknown.
     scale : ReleasedScale or None
         Released histograms of the numeric attributes.
 
@@ -124,7 +124,7 @@ class AddedScores:
 
     @cached_property
     def _inner(self) -> list[np.ndarray]:
-        """Nodes with a test, by level."""
+        """Indices of the nodes with a test, one array for each level."""
         trees = self.trees
         has_test = trees.n_children > 0
         return [np.flatnonzero(has_test & (trees.level == level)) for level in range(int(trees.level.max()) + 1)]

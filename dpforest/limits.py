@@ -1,4 +1,4 @@
-"""All limits and defaults of the package."""
+"""Limits of sizes, numbers and files that the package accepts, and a few shared defaults."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ MAX_FEATURES: Final = 16_383
 MAX_DEPTH: Final = 15
 MAX_TREES: Final = 1_000
 MAX_CANDIDATES: Final = (
-    16_384  # number of candidates of a split; with more, a draw could need more than `samplers.MAX_LANES`
+    16_384  # number of candidates of a split; with more, a draw could need more than `samplers.MAX_LANES` random words
 )
 LEAF_CAP: Final = 4_096  # default of the public cap on leaves of one multiway tree
 MAX_LEAVES: Final = 2**20
@@ -49,7 +49,7 @@ MAX_JSON_VALUES: Final = 2_000_000  # number of values in lists and objects; arr
 MAX_DOMAIN_BYTES: Final = 2**24  # size of a domain as JSON text
 MAX_DOMAIN_VALUES: Final = MAX_JSON_VALUES // 3  # number of values in a domain, which the certificate repeats
 MAX_NAME: Final = 1_000  # number of characters of a name, a category or a class
-MAX_NOTE: Final = 10_000  # number of characters of a sentence
+MAX_NOTE: Final = 10_000  # number of characters of a note, such as the note on the source of a public range
 
 MIN_ROWS: Final = 2
 MAX_LEAF: Final = 1e6  # largest addition of a leaf of a boosted tree to a score

@@ -67,7 +67,7 @@ class Loss(ABC):
 
     @abstractmethod
     def link(self, u: ArrayLike) -> Values:
-        """Return ψ = -L', the value of a leaf with a share u of the positive class; 0 at 1/2."""
+        """Return ψ(u) for ψ = -L': the value of a leaf in which the positive class has the share u. ψ(1/2) is 0."""
 
     @abstractmethod
     def inverse_link(self, z: ArrayLike) -> Values:
@@ -118,6 +118,7 @@ class Loss(ABC):
         return 1.0 + self.potential(1.0, _rows(n))
 
 
+# The Mα-loss: alpha times Matsushita's loss plus 1 - alpha times the 0/1 loss.
 @dataclass(frozen=True)
 class _MAlpha(Loss):
     alpha: float = 1.0
@@ -151,6 +152,7 @@ class _MAlpha(Loss):
         return 1 - z / 2 + np.hypot(beyond, self.alpha) - self.alpha
 
 
+# The Bayes risk of this loss is Gini impurity, normalized: L(u) = 4 u (1 - u).
 class _Gini(Loss):
     def potential(self, w1, w0):
         w1, w0 = np.asarray(w1, float), np.asarray(w0, float)
@@ -168,6 +170,7 @@ class _Gini(Loss):
         return np.maximum(-z, 0) + np.maximum(1 - np.abs(z) / 4, 0) ** 2
 
 
+# The Bayes risk of this loss is the entropy in bits: L(u) = -u log₂ u - (1 - u) log₂(1 - u).
 class _Entropy(Loss):
     def potential(self, w1, w0):
         w1, w0 = np.asarray(w1, float), np.asarray(w0, float)

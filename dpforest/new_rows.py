@@ -56,9 +56,9 @@ class Predictions:
         return np.array([not reason for reason in self.reasons], dtype=bool)
 
     def next_to(self, table: pd.DataFrame, label: str) -> pd.DataFrame:
-        """Return a copy of `table` with two new first columns: the class, or why there is none, and its share.
+        """Return a copy of `table` with two new first columns: predictions, and shares of the predicted classes.
 
-        `label` is part of the name of the first new column.
+        A row without a prediction has the reason in the first column. `label` is part of the name of this column.
         """
         out = table.copy()
         classes = [reason or label for reason, label in zip(self.reasons, self.predicted, strict=True)]
@@ -94,7 +94,7 @@ def read_new_rows(path: Path) -> CsvTable:
 
 
 def predict_csv(forest: ReleasedForest, csv: CsvTable) -> Predictions:
-    """Read the rows of a CSV file by the rules of a forest, and predict them.
+    """Read the rows of a CSV file by the reading rules of a forest's domain, and predict their classes.
 
     Parameters
     ----------

@@ -234,7 +234,7 @@ def unit_of(content):
 
 
 def check_asked(content):
-    """Raise Mismatch if only one of file and ledger has a scale, or a number of rows is not charged and not public."""
+    """Raise Mismatch if only one of file and ledger has a scale, or if n_rows is neither charged nor public."""
     questions = [str(entry["what"]) for entry in content["ledger"]["entries"]]
     if ("scale" in content) != any(what.startswith("scale of numeric attributes") for what in questions):
         raise Mismatch("The file has a scale but no ledger entry for it, or a ledger entry but no scale.")

@@ -19,7 +19,7 @@ _LEAST_SHARE: Final = 1e-4  # smaller shares are raised to this share, because t
 
 @dataclass(frozen=True)
 class LogOdds:
-    """Voting "log-odds": for each class, a leaf adds ln(share of the class in the leaf / share in all leaves).
+    """Voting "log-odds": a leaf adds ln(share of a class in the leaf / its share in all leaves) to the class's score.
 
     If shares were averaged instead, the mean share of a rare class would hardly exceed one half, because each tree
     tests few of the attributes that matter. The score of a class for a row is the logarithm of the class's share in all
@@ -48,7 +48,10 @@ class LogOdds:
         return cls(noise_scale, 2 * scale if signal < 300 else scale / 2)
 
     def prior(self, counts: np.ndarray) -> np.ndarray:
-        """Return the frequency of each class over all leaves, float64 (n_classes,), from all noisy counts."""
+        """Return the frequency of each class over all leaves, float64 (n_classes,), from all noisy counts.
+
+        Each total is raised to at least 1 and at least the standard deviation of its Laplace noise.
+        """
         least = max(1.0, self.noise_scale * (2 * len(counts)) ** 0.5)
         totals = np.maximum(counts.sum(axis=0), least)
         return totals / totals.sum()

@@ -96,7 +96,7 @@ n_drawn = 0
 
 
 def draw(result: SweepResult) -> None:
-    """Draw the answer from these simulated releases."""
+    """Draw the answer, both charts and their caption from simulated releases."""
     global answers, scale, n_drawn
     n_drawn += 1
     answers, scale = Answers(lines, result, needed, wish, baselines.labels), scale_of(wish.measure, [baselines], result)
@@ -112,7 +112,7 @@ def draw(result: SweepResult) -> None:
 
 choice, answer = Choice(table, chosen_settings), sorted_answers[0].forest
 is_useless = is_no_better_than_guessing(first_result, baselines, name, epsilon)
-is_asked = next_steps.offer(choice, certificate, ledger, answer, smallest[answer], is_useless)
+is_dialog_open = next_steps.offer(choice, certificate, ledger, answer, smallest[answer], is_useless)
 if chosen_settings.certified:
     recommended.line(table, chosen_settings, next_steps.show_recommended, "Look at it")
 draw(first_result)
@@ -164,7 +164,7 @@ def follow_answer() -> None:
 
 
 # Nothing is simulated while the release dialog is open: the buttons of the dialog would wait for the end of this run.
-if not is_asked:
+if not is_dialog_open:
     for _n in run(jobs, N_FIRST, progress, drawn=n_ready):
         draw(gathered(jobs))
         follow_answer()

@@ -13,7 +13,7 @@ st.markdown(
     "it says about its privacy, and predict with it."
 )
 
-with st.container():  # the parts below keep their place, and so an open check stays open
+with st.container():  # without this container, choosing a file would move the parts below and close an open check
     forest, from_file = predict.choose_forest()
     if forest is not None:
         predict.describe(forest, from_file=from_file)

@@ -1,4 +1,4 @@
-"""Papers: their claims, our measurements, and errors in their privacy proofs. The page only reads stored figures."""
+"""Papers: their claims, our measurements, and errors in their privacy proofs. The page only reads stored results."""
 
 import streamlit as st
 

@@ -1,1 +1,1 @@
-"""Attacks on all shipped forests: enumeration of small leaves (`exact`), repeated fits (`black_box`), and `replay`."""
+"""Attacks on all forests: enumerated small leaves (`exact`), repeated fits (`black_box`), replayed fits (`replay`)."""

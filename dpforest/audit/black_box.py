@@ -32,7 +32,7 @@ class Bound:
     confidence: float
     event: str
     hits: tuple[int, int]  # for each table, the number of fits of the third part in which the event happened
-    trials: tuple[int, int]
+    trials: tuple[int, int]  # for each table, the number of fits of the third part
     n_events: int
 
 
@@ -67,7 +67,7 @@ def attack_fits(
     probes, n_jobs, on_progress
         As for `run_many`.
     delta : float
-        The attack bounds the least ε for which the target is (ε, δ)-private.
+        The δ of (ε, δ)-privacy. The bound is on the least ε for which the target is (ε, δ)-private.
 
     Returns
     -------

@@ -119,7 +119,7 @@ def canaries(name: str, mode: str, neighbors: str, epsilon: float) -> list[Canar
 
 
 def modes_of(name: str) -> tuple[str, ...]:
-    """Return the modes that an algorithm has."""
+    """Return the modes of an algorithm. An algorithm that no paper has published lacks "as_published"."""
     return tuple(mode for mode in MODES if name not in OURS or mode != "as_published")
 
 

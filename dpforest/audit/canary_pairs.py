@@ -1,4 +1,4 @@
-"""Pairs of neighboring tables for the canaries of each algorithm; each pair targets one known weak point."""
+"""Pairs of neighboring tables for the canaries, each of which exposes one known weak point of an algorithm."""
 
 import math
 from collections.abc import Iterator
@@ -14,9 +14,10 @@ from dpforest.audit.fits import Data
 from dpforest.privacy.ledger import ADD_REMOVE
 
 OURS: Final = ("random-tree booster", "random-tree booster, δ")  # no paper has published these algorithms
-MANY: Final = 20  # number of trees of a canary that detects the sum of the small losses of all trees
-UNIT: Final = "person"  # name of the column of identifiers
-CLASSES: Final = 50  # largest number of classes of a domain; with many classes, losing labels are drawn often
+MANY: Final = 20  # number of trees of a canary that exposes the sum of many small losses
+UNIT: Final = "person"  # name of the column that identifies persons
+# Largest number of classes of a domain. With many classes, a leaf often releases another label than its top label.
+CLASSES: Final = 50
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class CanaryPair:
     rows_of_person: int = 0
 
     def tables(self, neighbors: str) -> tuple[Data, Data]:
-        """Return the first and the second table."""
+        """Return the first and the second table under a neighbor relation."""
         before = self._table([]) if neighbors == ADD_REMOVE else self._table([self.replaced], "other")
         return before, self._table([self.added])
 
@@ -104,10 +105,10 @@ def _majority_label(neighbors: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _lead(epsilon: float, n_classes: int, *, wrong: float) -> int:
-    """Return the least lead for which smooth sensitivity draws a losing label with probability at most `wrong`.
+    """Return the least lead at which smooth sensitivity draws a label below the top with probability at most `wrong`.
 
     The lead j is the number of rows by which the top label is ahead of each other label. At lead j, the probability of
-    each losing label is exp(-(ε/2) exp(jε)) times the probability of the top label.
+    each other label is exp(-(ε/2) exp(jε)) times the probability of the top label.
     """
     exponent = math.log((1 / wrong - 1) * (n_classes - 1))
     return max(1, math.ceil(math.log(2 * exponent / epsilon) / epsilon))
@@ -156,7 +157,7 @@ def _counts(name: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
-    """Yield pairs for the multinomial forest."""
+    """Yield pairs for the multinomial forest: one row decides a split, the end of a branch, or the label of a leaf."""
     shared = {"min_leaf": 1, "purity_stop": False}
     yield CanaryPair(
         "a value that nobody else has", "A split between values of the data is impossible without the row.",
@@ -183,7 +184,7 @@ def _multinomial(mode: str, epsilon: float) -> Iterator[CanaryPair]:
 
 
 def _boosted(mode: str) -> Iterator[CanaryPair]:
-    """Yield pairs for the boosted forest."""
+    """Yield pairs for the boosted forest: one row shows in α_t, β_t, or the row weights of the next tree."""
     published = mode == "as_published"
     yield CanaryPair(
         "the coefficient of a tree",
@@ -209,7 +210,7 @@ def _boosted(mode: str) -> Iterator[CanaryPair]:
 
 
 def _booster() -> Iterator[CanaryPair]:
-    """Yield pairs for the random-tree booster."""
+    """Yield pairs for the random-tree booster, whose leaves hold noisy gradient sums."""
     for rounds in (1, 4):
         yield CanaryPair(
             f"the first row, {rounds} round{'s' * (rounds > 1)}",
@@ -240,7 +241,7 @@ def _booster() -> Iterator[CanaryPair]:
 
 
 def _clear_lead(epsilon: float) -> int:
-    """Return a lead at which the loss is close to ε, and the exponential mechanism still draws losing labels."""
+    """Return a lead at which the loss is close to ε, and the exponential mechanism still draws other labels."""
     return max(1, round(1.5 / epsilon))
 
 

@@ -17,7 +17,7 @@ SCORE: Final = "likelihood ratio of all statistics"
 
 @dataclass(frozen=True)
 class Event:
-    """The event that a statistic equals a value, or is at most that value."""
+    """The event that a statistic of a fit equals a value, or is at most that value."""
 
     column: str
     relation: str  # "is" or "<="
@@ -79,7 +79,10 @@ def lower_bound(
 
 
 class Score:
-    """Log-likelihood ratio of a fit: the second table against the first, as if all statistics were independent."""
+    """Naive Bayes score of a fit: ln P(statistics | second table) - ln P(statistics | first table).
+
+    P is a product over all statistics, as if they were independent.
+    """
 
     def __init__(self, before: pd.DataFrame, after: pd.DataFrame) -> None:
         both = pd.concat([before, after]).fillna(ABSENT)
@@ -162,7 +165,7 @@ def search(before: pd.DataFrame, after: pd.DataFrame, *, n_events: int, trials: 
     distinct = {(event.column, *pair): event for event, pair in reversed(list(zip(events, hits)))}
     counts = np.array([key[1:] for key in distinct]).reshape(-1, 2) * (trials / len(ranking_tables[0]))
     promise = lower_bound(counts[:, 0], counts[:, 1], trials, alpha=alpha, n_events=n_events)
-    best = np.argsort(promise, kind="stable")[::-1][:n_events]  # among equal events, the one proposed first
+    best = np.argsort(promise, kind="stable")[::-1][:n_events]  # among equally promising events, the first proposed
     return PromisingEvents(score, [list(distinct.values())[i] for i in best], float(promise.max(initial=0.0)))
 
 

@@ -218,7 +218,7 @@ def delta_curve(
 ) -> np.ndarray:
     """Return for each ε the least δ for which a law is (ε, δ)-private on the enumerated leaves.
 
-    `epsilons` is an array (n,) of numbers of at least 0. The other parameters are as for `worst_change`.
+    `epsilons` is an array (n,) of nonnegative numbers. The other parameters are as for `worst_change`.
 
     Returns
     -------

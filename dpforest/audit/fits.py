@@ -16,17 +16,17 @@ from dpforest.trees.forest import Forest
 from dpforest.trees.layout import LEAF
 from dpforest.trees.leaves import CountLeaves, LabelLeaves
 
-PART: Final = 250  # fits between two reports of progress
+PART: Final = 250  # number of fits that a process runs between two reports of progress
 ABSENT: Final = -np.inf  # value of a statistic that a forest does not have
 LOWEST_BIT: Final = "lowest bit of "  # prefix of the name of a statistic
 
 Data = tuple[Any, Any]  # X and y
-Record = dict[str, Any]  # arrays by the name of the statistic
-Progress = Callable[[float], None]
+Record = dict[str, Any]  # number or array of each statistic, by its name
+Progress = Callable[[float], None]  # called with the share of the work that is done, from 0 to 1
 
 
 def statistics(forest: Forest, probes: np.ndarray | None = None) -> Record:
-    """Return everything that a forest publishes, as arrays of numbers.
+    """Return everything that a forest publishes, as numbers and arrays of numbers.
 
     Parameters
     ----------
@@ -108,18 +108,18 @@ def run_many(
         If two processes return identical fits, because both processes have copied the same random state of the target.
     """
     parts = [PART] * (n // PART) + ([n % PART] if n % PART else [])
-    work = (delayed(_run)(target, X, y, part, probes) for part in parts)
+    work = (delayed(_run)(target, X, y, n_fits, probes) for n_fits in parts)
     records, earlier_parts = list[Record](), set[str]()
     for part_records in Parallel(n_jobs=n_jobs, return_as="generator")(work):
         records += part_records
         texts = [repr(record) for record in part_records]
-        part = "".join(texts)
-        if n_jobs != 1 and part in earlier_parts and len(set(texts)) > 1:
+        part_text = "".join(texts)
+        if n_jobs != 1 and part_text in earlier_parts and len(set(texts)) > 1:
             raise ValueError(
                 "two processes drew identical fits, because the target copies its random state; create the state in "
                 "each fit, or use n_jobs=1"
             )
-        earlier_parts.add(part)
+        earlier_parts.add(part_text)
         if on_progress is not None:
             on_progress(len(records) / n)
     return as_table(records)

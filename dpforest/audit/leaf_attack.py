@@ -29,7 +29,7 @@ SEARCH: Final = 1_000_000
 LOOKS: Final = tuple(a * 10**e for e in range(2, 7) for a in (1, 2, 5)) + (10_000_000, 20_000_000)
 CONFIDENCE: Final = 0.999
 SECONDS: Final = 4.0  # default time limit of an attack
-_CHUNK: Final = 100_000  # releases between two reports of progress
+_CHUNK: Final = 100_000  # number of releases between two reports of progress
 _NEAR: Final = 0.99  # `first_pair` considers pairs whose loss is at least this share of the largest loss
 
 
@@ -107,7 +107,8 @@ def first_pair(mechanism: str, epsilon: float, n_classes: int, neighbors: str) -
 
     For a published rule, the function returns the pair with the fewest rows among all pairs whose loss exceeds ε. For a
     certified rule, no loss exceeds ε. Then the function considers all pairs whose loss is within 1 % of the largest
-    loss. It returns the pair for which the attack is likely to prove the largest bound.
+    loss. It returns the pair for which the attack is likely to prove the largest bound. Under replace-one, it returns
+    a change of two leaves if its loss is more than 1 % above the loss of any change within a leaf.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def can_be_proved(pair: LeafPair) -> bool:
 def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     """Return an estimate, for each pair of leaves, of the bound that the attack would prove with all its releases.
 
-    Each table can be the one on which an event is more likely; the function returns the larger of these two bounds.
+    The event may be more likely on either table. The function estimates a bound for both cases, and returns the larger.
     """
     n, z = LOOKS[-1], 5.0  # z is the number of standard errors between an estimate and a limit
     out = np.zeros(len(log_p))
@@ -169,10 +170,10 @@ def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 def _pairs_of_leaves(epsilon: float, n_classes: int, neighbors: str) -> tuple[np.ndarray, np.ndarray]:
     """Return pairs of leaves that differ in one row, as counts before and after the change.
 
-    There are two leaves for each lead: one has only rows of the top class, and the other has one more row, of a second
-    class. In further leaves, several classes tie. A published rule depends only on the top classes and their lead, so
-    these leaves cover all cases. The loss of any other rule approaches its largest value as the lead grows; at a lead
-    of 10/ε, the loss is within 1 % of this value.
+    For each number of rows of the top class, there is a leaf with only these rows, and a leaf that also has a row of a
+    second class. In further leaves, several classes tie. A published rule depends only on the top classes and their
+    lead, so these leaves cover all cases. The loss of any other rule approaches its largest value as the lead grows; at
+    a lead of 10/ε, the loss is within 1 % of this value.
     """
     most = math.ceil(10 / epsilon) + 2
     lead = np.arange(most + 1)[:, None] * np.eye(1, n_classes, dtype=int)
@@ -246,7 +247,7 @@ def attack_leaf(
     float
         Share of the work that is done, from 0 to 1.
     LossEstimate or None
-        None if there is no new bound.
+        The new bound; None if this step only reports progress.
     """
     start = monotonic()
     looks = tuple(size for size in LOOKS if most is None or size <= most)

@@ -17,7 +17,7 @@ from dpforest.privacy.mechanisms import flip_by_gap, flip_floor, privacy_loss
 from dpforest.privacy.true_loss import delta_lower_bound, true_loss
 
 RULES: Final = (*CERTIFIED, NOISY_COUNTS, *PUBLISHED)
-_POINTS: Final = 240  # number of points of a curve
+_POINTS: Final = 240  # number of evenly spaced points of a curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class LeafCurves:
         For each rule, the probability that another label is released; at lead 0, the value (K - 1)/K of an empty leaf
         with K classes.
     floor : float array of shape (n_gaps,)
-        Least flip rate of any ε-private rule that treats all classes alike.
+        Least flip rate of any rule that is ε-private under add-remove and treats all classes alike.
     loss : dict of float array of shape (n_gaps,)
         For each rule, the privacy loss of one added (or replaced) row at this lead.
     crossing : int

@@ -1,8 +1,9 @@
 """Check that a person with several rows costs at most the ε (or μ) that a fit charges, in each query of the fit.
 
 The checks cover weights, draws, splits, labels, counts, scales (noisy histograms of numeric attributes) and gradients.
-Tables are tiny or random. Each loss is computed from the exact probabilities of a mechanism's outputs, at the rate that
-a release uses. A fit keeps up to 256 rows of a person. These rows may be in any leaves, nodes, children and classes.
+Tables are tiny or random. The loss of labels is computed from their exact probabilities, at the rate that a release
+uses. For other queries, the largest change by a person is compared with the sensitivity or the scale of the noise. A
+fit keeps up to 256 rows of a person. These rows may be in any leaves, nodes, children and classes.
 """
 
 from collections.abc import Iterator
@@ -29,10 +30,10 @@ from dpforest.trees.split_scores import CRITERIA, nodes_of_unit, score_splits, u
 _SIZES: Final = (1, 2, 3, 5, 7, 255, 256, 257, 300, 1_000)
 _RATES: Final = (Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(4))
 _LABEL_RULES: Final = tuple(mechanism for mechanism in LIPSCHITZ if mechanism != "discrete-laplace")
-_ALPHAS: Final = (0, 1, 512, 1_024)
-_WAYS: Final = ("spread", "random", "one node")
+_ALPHAS: Final = (0, 1, 512, 1_024)  # α in units of 1/1024
+_WAYS: Final = ("spread", "random", "one node")  # how the rows of a person are distributed among nodes
 _N_TESTS: Final = 3
-_ROUNDING: Final = 1e-9
+_ROUNDING: Final = 1e-9  # relative tolerance for errors of floats
 _NUMBERS: Final = Domain(
     tuple(
         Feature(f"x{i}", "numeric", 0.0, 1.0, source="documented", source_note="persons.py") for i in range(_N_TESTS)
@@ -50,7 +51,7 @@ def check_persons(n_cases: int = 300) -> Iterator[str]:
     Parameters
     ----------
     n_cases : int
-        Number of random cases of splits and of gradients.
+        Number of random cases of splits and of gradients. Scales get a tenth as many.
     """
     rng = np.random.default_rng(0)
     yield from _weights(rng)
@@ -201,7 +202,7 @@ def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str
 
 
 def _gradients(rng: np.random.Generator, n_classes: int, kind: str) -> Iterator[str]:
-    """Check that the sums of a person's gradients over all leaves are at most the clip bound in norm."""
+    """Check that the norm of a person's gradient sums, over all leaves, is at most the declared sensitivity."""
     clip, r = ClipBound(n_classes, kind, UNIT_GRID), int(rng.choice([1, 2, 3, 7, 255, 256]))
     scores = (rng.standard_normal((r, clip.n_scores)) * 2.0 ** rng.integers(10, 24)).astype(np.int64)
     y = rng.integers(0, n_classes, r).astype(np.int32)

@@ -26,7 +26,7 @@ _NAMES: Final = ("frame", "array", "list", "CSV", "typed frame")
 
 
 def check_reading(seeds: Iterable[int] = range(4), *, most: int = 20_000) -> Iterator[str]:
-    """Yield a message for each row whose codes in a table differ from its codes in a table of one row.
+    """Yield a message for each format or number type in which a row gets other codes than in a table of this row alone.
 
     Parameters
     ----------

@@ -18,8 +18,8 @@ _BEGIN: Final = "<!-- made by python -m dpforest.audit --write docs -->"
 _END: Final = "<!-- end of the audit -->"
 _HOME: Final = Path(__file__).parents[1]
 # Neither the fits nor the attacks of the audit run this code: drawings, evaluations, simulations, theory, risks,
-# explanations, suggestions for a domain, bundled tables, codebooks of uploads, the book of releases, the attack on a
-# single leaf, the check of a released file, and the command lines.
+# explanations, suggestions for a domain, bundled tables, codebooks of uploads, decimal commas, the book of releases,
+# the attack on a single leaf, the check of a released file, predictions of new rows, command lines, fits on a cluster.
 _NOT_AUDITED: Final = (
     "plotting/",
     "evaluation/",
@@ -47,7 +47,7 @@ _PACKAGES: Final = ("numpy", "numba", "scikit-learn", "scipy")
 
 
 def written(rows: list[Row], trials: int) -> dict[str, Any]:
-    """Return the content of audit.json: the rows, and the date, package versions and settings of the audit."""
+    """Return the content of audit.json: its rows, date, versions, settings, and the hash of the audited code."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
@@ -78,7 +78,7 @@ def _finite(value: Any) -> Any:
 def in_markdown(content: dict[str, Any]) -> str:
     """Return the table of the audit in Markdown.
 
-    It has a line for each algorithm, mode and neighbor relation, and a column for each ε.
+    The table has a line for each algorithm, mode and neighbor relation, and a column for each ε.
     """
     versions = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
     lines = [
@@ -101,7 +101,10 @@ def in_markdown(content: dict[str, Any]) -> str:
 
 
 def _reach(trials: int) -> float:
-    """Return the largest bound that `trials` fits can prove: an event happens in all fits of only one table."""
+    """Return the largest bound that `trials` fits can prove.
+
+    They prove it if an event happens in all fits of one table and in no fit of the other table.
+    """
     fresh = trials - 2 * (trials // 6)
     return float(lower_bound(0, fresh, fresh, alpha=1 - CONFIDENCE))
 

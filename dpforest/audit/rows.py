@@ -88,7 +88,7 @@ def audit(name: str, mode: str, neighbors: str, epsilon: float, *, trials: int) 
     epsilon : float
         Claimed ε.
     trials : int
-        Number of fits of each table of a pair; some canaries need more.
+        Number of fits of each table of a pair; a canary with larger `Canary.trials` gets more in proportion.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def _is_enumerated(canary: Canary) -> bool:
 def _with_ids(data: tuple, neighbors: str, place: int) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a table with row ids. `place` is 0 for the first table of a pair and 1 for the second table.
 
-    Both tables have the same ids, except that under replace-one the last row of the second table has a new id.
+    The id of a row is its position, but under replace-one the last row of the second table has a new id.
     """
     X, y = data
     if isinstance(X, pd.DataFrame):  # each row has the identifier of its person

@@ -12,8 +12,8 @@ from dpforest.trees.split_scores import COUNTED, UNIT, score_splits, sensitivity
 _X: Final = Feature("x", "numeric", 0.0, 1.0, source="documented", source_note="scores.py")
 _HALVES: Final = Domain((_X,), (0, 1), "y", "documented", "scores.py")
 _ROWS: Final = (1, 2, 3, 8, 33, 100)
-_ALPHAS: Final = (0, 1, 300, UNIT)
-_WEIGHTS: Final = (3, 500, UNIT)
+_ALPHAS: Final = (0, 1, 300, UNIT)  # α in units of 1/1024
+_WEIGHTS: Final = (3, 500, UNIT)  # largest weights of a row, in units of 1/1024
 
 
 def check_scores() -> Iterator[str]:

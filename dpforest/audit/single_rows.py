@@ -1,4 +1,4 @@
-"""Second check of sensitivities: search for the largest change by one row, and compare it with the noise of a fit.
+"""Second check of sensitivities: find the largest change by one row, and compute its cost from the noise of a fit.
 
 This module does not use the sensitivity that a mechanism declares. It records the questions of a tiny fit, which are
 its accesses to private rows, and the noise of each answer. For each question, a search runs the compiled functions of

@@ -30,7 +30,7 @@ def suspicions(estimators: Collection[str] | None = None) -> Iterator[str]:
     Parameters
     ----------
     estimators : collection of str, optional
-        Names of the estimator classes to replay; by default all classes. Samplers and scores are always checked.
+        Names of the estimator classes whose fits are compared; by default all classes. Other checks always run.
 
     Notes
     -----

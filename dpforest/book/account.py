@@ -23,7 +23,7 @@ class PopulationAccount:
     Attributes
     ----------
     booking : str or None
-        Identifier of the last booking.
+        Identifier of the last booking; None before the first one.
 
     Examples
     --------

@@ -63,7 +63,7 @@ class Book:
 
     @property
     def path(self) -> Path:
-        """The file of this book."""
+        """Path of the file of this book."""
         return self._store.path
 
     # ------------------------------------------------------------ populations
@@ -82,6 +82,11 @@ class Book:
         rows_per_person : int, optional
             Largest number of rows of one person. Without this number, losses of rows and losses of persons have no sum,
             so a population accepts only one of these two kinds of releases.
+
+        Raises
+        ------
+        BookError
+            If there is a population of this name, or if a value is not valid.
         """
         check_name(name, "A population")
         with self._store.writing() as db:
@@ -118,7 +123,7 @@ class Book:
             return [population_of(db, name) for name in names]
 
     def population(self, name: str) -> Population:
-        """Return a population with its bookings."""
+        """Return a population with its bookings. Raise BookError if there is no population of this name."""
         with self._store.reading() as db:
             return population_of(db, name)
 
@@ -220,7 +225,10 @@ class Book:
         return revision + 1
 
     def rename_project(self, name: str, new_name: str, revision: int) -> int:
-        """Give a project another name, and return its new revision. Raise StaleProjectError as `save_project` does."""
+        """Give a project another name, and return its new revision.
+
+        Raise BookError if another project has the new name, and StaleProjectError as `save_project` does.
+        """
         check_name(new_name, "A project")
         with self._store.writing() as db:
             check_revision(db, name, revision)
@@ -238,7 +246,7 @@ class Book:
             return {row["name"]: row["saved"] for row in db.execute("SELECT * FROM projects ORDER BY saved DESC, name")}
 
     def project(self, name: str) -> tuple[dict[str, Any], int]:
-        """Return the document of a project, and its revision."""
+        """Return the document of a project, and its revision. Raise BookError if there is no project of this name."""
         with self._store.reading() as db:
             row = db.execute("SELECT * FROM projects WHERE name = ?", (name,)).fetchone()
         if row is None:

@@ -13,7 +13,7 @@ from dpforest.privacy.ledger import NEIGHBORS, REPLACE_ONE
 from dpforest.privacy.loss import PURE
 from dpforest.privacy.rationals import MOST_DIGITS, positive_fraction, text_up, written_fraction
 
-MOST_CHARACTERS: Final = 200  # in the name of a population, a project or a release
+MOST_CHARACTERS: Final = 200  # largest length of the name of a population, a project or a release
 
 
 @dataclass(frozen=True)

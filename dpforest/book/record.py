@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn
 
-from dpforest.book.record_fields import SOURCE, VERSIONS, RecordError, check_fields
+from dpforest.book.record_fields import SOURCE_RULES, VERSIONS, RecordError, check_fields
 from dpforest.privacy.rationals import written_fraction
 
 _DAMAGED: Final = "This file was changed or is damaged: get it again from the owner of the release."
@@ -162,7 +162,7 @@ class ReleaseRecord:
             field.name: _to_json_value(getattr(self, field.name)) for field in fields(self) if field.name != "version"
         }
         if self.version == 1:
-            values["sources"] = [{name: source[name] for name in SOURCE} for source in values["sources"]]
+            values["sources"] = [{name: source[name] for name in SOURCE_RULES} for source in values["sources"]]
         return values
 
     def to_dict(self) -> dict[str, Any]:

@@ -35,8 +35,8 @@ def check_words(*, title: str, purpose: str, owner: str, approver: str, delta_re
     Raises
     ------
     RecordError
-        If a text is empty or too long, if there is a reason although δ is 0, or if there is no reason although δ is
-        above 0.
+        If a text is too long or has line breaks that its field forbids, if a text other than `approver` and
+        `delta_reason` is empty, if there is a reason although δ is 0, or if there is none although δ is above 0.
     """
     texts = {"title": title, "purpose": purpose, "owner": owner, "approver": approver, "delta_reason": delta_reason}
     for name, text in texts.items():
@@ -46,10 +46,10 @@ def check_words(*, title: str, purpose: str, owner: str, approver: str, delta_re
 
 def check_fields(content: Mapping[str, Any], version: int) -> None:
     """Raise RecordError unless the JSON values of a record, without format and version, are complete and valid."""
-    source_rules = SOURCE if version == 1 else SOURCE | VALUE
+    source_rules = SOURCE_RULES if version == 1 else SOURCE_RULES | VALUE_RULE
     _check_object("The record", content, FIELDS)
     for name in ("sum_before", "sum_after"):
-        _check_object(f"“{name}”", content[name], SUM)
+        _check_object(f"“{name}”", content[name], SUM_RULES)
     for source in content["sources"]:
         _check_object("“sources”", source, source_rules)
     if (content["unit"] == "person") != (content["unit_column"] is not None):
@@ -198,15 +198,15 @@ _FRACTION: Final[_Rule] = _is_fraction, "a fraction in lowest terms as text, suc
 _ABOVE_ZERO: Final[_Rule] = _is_above_zero, "a fraction above 0 in lowest terms as text, such as “5/2”"
 _SUM_OBJECT: Final[_Rule] = _is_object, "an object"
 
-SOURCE: Final[dict[str, _Rule]] = {
+SOURCE_RULES: Final[dict[str, _Rule]] = {
     "column": _text(0, 1_000, lines=True),
     "part": _LINE,
     "source": _one_of(*PUBLIC_SOURCES),
     "note": _text(1, 10_000, lines=True),
 }
 # Since version 2, a source also has "value": the value of the part, in words. A list of values can be long.
-VALUE: Final[dict[str, _Rule]] = {"value": _text(0, 1_000_000, lines=True)}
-SUM: Final[Mapping[str, _Rule]] = {
+VALUE_RULE: Final[dict[str, _Rule]] = {"value": _text(0, 1_000_000, lines=True)}
+SUM_RULES: Final[Mapping[str, _Rule]] = {
     "epsilon": _FRACTION,
     "delta": _DELTA,
     "neighbors": _one_of(*NEIGHBORS),

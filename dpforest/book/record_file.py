@@ -34,9 +34,10 @@ from dpforest.trees.forest import ForestFormatError, ReleasedForest
 if TYPE_CHECKING:
     from dpforest.models.base import ForestClassifier
 
-_NOT_SETTINGS: Final = ("domain", "n_jobs", "random_state")  # a record states the sources of the domain
+# Parameters that the settings of a record omit. The sources of the record describe the domain.
+_NOT_SETTINGS: Final = ("domain", "n_jobs", "random_state")
 _VALUE_SENTENCE: Final = " A guess between two values of"  # start of the second sentence of `loss_sentence`
-_DENOMINATOR: Final = 10**12  # denominator of a sum that has too many digits for a file
+_DENOMINATOR: Final = 10**12  # denominator of a loss that `_short` rounds up
 
 
 def record_of(
@@ -54,7 +55,7 @@ def record_of(
 ) -> ReleaseRecord:
     """Return the record of a release, after the release is booked and the forest is fitted.
 
-    Call `check_words` on the texts before the fit: if this function refuses a text after the fit, the privacy loss is
+    Call `check_words` on the texts before the fit: if `record_of` refuses a text after the fit, the privacy loss is
     already spent.
 
     Parameters
@@ -170,10 +171,11 @@ def _record(
 def verify(file: bytes, record: ReleaseRecord) -> list[str]:
     """Check whether a file is the file that a record describes.
 
-    The function compares the hash of the file with the record. Then it compares the facts that both state: ε, δ, μ²,
-    neighbors, unit, estimator, sources, what an attacker can learn, and whether the settings were chosen by looking at
-    the table. The function does not detect other changes of the record, such as another owner, or consistent changes of
-    both the file and the record. To detect such changes, check a signature of the record.
+    The function compares the hash of the file with the record. Then it compares the facts that the file and the
+    record both state: ε, δ, μ², neighbors, unit, estimator, sources of the schema, what an attacker can learn, and
+    whether the settings were chosen by looking at the table. The function does not detect other changes of the record,
+    such as another owner, or consistent changes of both the file and the record. To detect such changes, check a
+    signature of the record.
 
     Parameters
     ----------
@@ -374,7 +376,7 @@ def _sum_of(population: Population) -> PopulationLoss:
     """Return the total loss of a population, with the sum of its pure losses and the sum of its Gaussian losses."""
     total = population.total()
     costs = [booking.cost for booking in population.bookings]
-    if total.unit is not None:  # if units differ, `total` has required `rows_per_person`
+    if total.unit is not None:  # if units differ, `Population.total` requires `rows_per_person`
         costs = [for_person(cost, total.unit, population.rows_per_person or 1) for cost in costs]
     losses = [loss_under(cost.loss, cost.neighbors, total.neighbors) for cost in costs]
     sums = [PrivacyLoss.total((loss for loss in losses if loss.kind == kind), kind).amount for kind in KINDS]

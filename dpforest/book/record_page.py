@@ -15,7 +15,8 @@ from dpforest.privacy.rationals import text_up
 from dpforest.tables.units import MOST_ROWS
 
 _CONTROLS: Final = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
-_MARKS: Final = r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff"  # invisible
+# Invisible characters, some of which change the direction of text.
+_MARKS: Final = r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
 _UNSEEN: Final = re.compile(f"[{_CONTROLS}{_MARKS}]")
 _POWER: Final = re.compile(r"^1e-0*(\d+)$")
 _STYLE: Final = """
@@ -173,7 +174,7 @@ def _sum_text(total: PopulationLoss) -> str:
 
 
 def _setting_text(value: object) -> str:
-    """Return a setting as text."""
+    """Return a setting in words: “yes” or “no” for a flag, and “by the public rule” for "auto"."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "by the public rule" if value == "auto" else str(value)

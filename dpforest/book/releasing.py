@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from dpforest.models.base import ForestClassifier
 
 N_COMPARED: Final = 20  # number of rows that a forest and its copy from the file must predict alike
-LOST: Final = (
+FILE_LOST: Final = (
     "The noise was drawn, but the forest could not be read back from its file, so there is no file. This failure may "
     "depend on the rows, so the release still costs its ε. It should never happen: please report it."
 )
-LOOKED: Final = (
+CHOSEN_BY_LOOKING: Final = (
     "The settings were chosen while looking at figures of this table. ε does not cover what this choice reveals."
 )
 
@@ -51,7 +51,7 @@ class MadeRelease:
     ----------
     forest : ReleasedForest
     file : bytes
-        The file of the forest; empty if the forest could not be read back from it (`LOST`).
+        The file of the forest; empty if the forest could not be read back from it (`FILE_LOST`).
     record : ReleaseRecord or None
         The record; None if the release was not booked, or if the book failed after the noise was drawn.
     """

@@ -14,7 +14,7 @@ from dpforest.book.population import Booking, Population, exact_cap
 from dpforest.book.sums import Cost, as_loss
 from dpforest.privacy.loss import PrivacyLoss
 
-MOST_ROWS: Final = 1_000_000_000
+MOST_ROWS: Final = 1_000_000_000  # largest number of rows of one person that a book accepts
 
 
 def population_of(db: sqlite3.Connection, name: str) -> Population:

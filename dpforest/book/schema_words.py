@@ -23,7 +23,7 @@ def values_in_words(feature: Feature) -> str:
 
 
 def type_in_words(feature: Feature) -> str:
-    """Return the kind of an attribute, with the date that it is read from and the signs that are ignored.
+    """Return the kind of an attribute, with the date that it is read from, or with the signs that are ignored.
 
     >>> type_in_words(Feature("age", "numeric", 0, 120, integer=True)), type_in_words(Feature("share", "numeric", 0, 1))
     ('whole numbers', 'numbers')
@@ -52,7 +52,7 @@ def classes_in_words(domain: Domain) -> str:
 
 
 def columns_in_words(domain: Domain) -> str:
-    """Return the names of the attributes."""
+    """Return the names of all attributes, separated by semicolons."""
     return _listed(domain.names, ())
 
 

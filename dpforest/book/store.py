@@ -18,7 +18,7 @@ import platformdirs
 
 from dpforest.book.errors import BookError
 
-FOLDER_VARIABLE: Final = "DPFOREST_DATA_DIR"
+FOLDER_VARIABLE: Final = "DPFOREST_DATA_DIR"  # environment variable that names the folder of the book
 FILE_NAME: Final = "book.sqlite"
 VERSION: Final = 1  # version of the tables below
 _APPLICATION: Final = 0x64706662  # "dpfb", in the header of the file
@@ -42,7 +42,7 @@ CREATE TABLE projects (
 
 
 def default_path() -> Path:
-    """Return the path of the book in the folder `DPFOREST_DATA_DIR`, or in the user's folder for application data."""
+    """Return the path of the book in the folder that `DPFOREST_DATA_DIR` names, or in the user's data folder."""
     folder = os.environ.get(FOLDER_VARIABLE) or platformdirs.user_data_path("dpforest")
     return Path(folder) / FILE_NAME
 

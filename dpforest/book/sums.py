@@ -40,8 +40,8 @@ def loss_under(cost: Fraction | PrivacyLoss, neighbors: str, relation: str) -> P
     """Convert the loss of one release from its neighbor relation to `relation`, the relation of a sum.
 
     To replace a row or a person means to remove one and to add another one. So a loss of ε under add-remove is a loss
-    of 2ε under replace-one, and μ becomes 2μ. There is no conversion from replace-one to add-remove, because a
-    guarantee under replace-one does not cover tables of different sizes.
+    of 2ε under replace-one, and μ becomes 2μ. A conversion from replace-one to add-remove raises ValueError,
+    because a guarantee under replace-one does not cover tables of different sizes.
     """
     if neighbors == REPLACE_ONE and relation == ADD_REMOVE:
         raise ValueError(_NO_CONVERSION)

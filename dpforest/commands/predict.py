@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def predict(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
-    """Predict all rows, and write them to a new file. Return the exit code, and the result as an object and as text."""
+    """Predict all rows, and write them to a new file. Return the exit code, and the result as a dict and as text."""
     table: Path = options.table
     path = _new_file(options)
     terminal.progress(0, 3, "Reading the forest")

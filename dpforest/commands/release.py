@@ -15,7 +15,15 @@ import pandas as pd
 import dpforest
 from dpforest.book import Book, BookError, Cost, Population, ReleaseRecord, SpentError, check_words, page
 from dpforest.book.record_file import check_record
-from dpforest.book.releasing import LOOKED, LOST, MadeRelease, RecordWords, make_release, reason_of, spent_words
+from dpforest.book.releasing import (
+    CHOSEN_BY_LOOKING,
+    FILE_LOST,
+    MadeRelease,
+    RecordWords,
+    make_release,
+    reason_of,
+    spent_words,
+)
 from dpforest.commands import terminal
 from dpforest.commands.release_files import ReleaseFiles
 from dpforest.limits import MIN_ROWS
@@ -33,7 +41,7 @@ FORESTS: Final = {
     "multinomial": dpforest.MultinomialForestClassifier,
     "one-greedy-tree": dpforest.FriedmanSchusterClassifier,
 }
-DATA_HOLDER: Final = (
+UNIT_NOT_DECLARED: Final = (
     "The schema names no column that identifies persons, so ε holds for single rows. If each row is a different "
     "person, add --one-row-per-person. Otherwise declare the column in the Data tab of the app."
 )
@@ -57,14 +65,14 @@ class Plan:
     domain: Domain
     book: Book
     population: Population
-    is_new: bool
+    is_new: bool  # whether the population must be added to the book
     words: RecordWords
     title: str
-    caution: str
+    caution: str  # sentence of the file if the settings were chosen by looking at the table, else empty
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command, and return its exit code."""
+    """Run the command, and return its exit code, as the text of `--help` lists it."""
     options = _parser().parse_args(list(arguments))
     return terminal.run("dpforest release", lambda: release(options), as_json=options.json)
 
@@ -110,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def release(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
-    """Check everything, ask, and release. Return the exit code, and the result as an object and as text.
+    """Check everything, ask, and release. Return the exit code, and the result as a dict and as text.
 
     Raises
     ------
@@ -155,12 +163,12 @@ def _make(plan: Plan, rows: pd.DataFrame, files: ReleaseFiles) -> MadeRelease:
         write=lambda file: files.write("forest", file),
     )
     if not made.file:
-        raise SpentError(f"{spent_words(plan.estimator, name)} {LOST}")
+        raise SpentError(f"{spent_words(plan.estimator, name)} {FILE_LOST}")
     return made
 
 
 def _result(plan: Plan, made: MadeRelease, files: ReleaseFiles) -> tuple[int, dict[str, Any], str]:
-    """Write the record, and return the exit code, and the result as an object and as text."""
+    """Write the record. Return the exit code, and the result as a dict and as text."""
     terminal.progress(2, 3, "Writing the record")
     flaws = _write_record(made.record, files)
     terminal.progress(3, 3, "Done")
@@ -197,7 +205,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     """Check all options without reading the rows, and return the plan."""
     domain = terminal.domain_from(options.schema)
     if domain.unit is None and not options.one_row_per_person:
-        raise ValueError(DATA_HOLDER)
+        raise ValueError(UNIT_NOT_DECLARED)
     if not options.out.is_dir() or not os.access(options.out, os.W_OK):
         raise ValueError(f"{options.out} is no folder with the right to write. Name another one with --out.")
     if options.yes and not (options.chosen_by_looking or options.chosen_without_looking):
@@ -206,7 +214,7 @@ def _plan(options: argparse.Namespace) -> Plan:
         raise ValueError("Only the booster has a δ. Leave --delta out, or choose --forest booster.")
     words = RecordWords(options.purpose, options.owner, options.approver, options.delta_reason)
     title = terminal.printable(" ".join(options.table.stem.split()))[:200] or "a table"
-    estimator, caution = _estimator(options, domain), LOOKED if options.chosen_by_looking else ""
+    estimator, caution = _estimator(options, domain), CHOSEN_BY_LOOKING if options.chosen_by_looking else ""
     check_words(title=title, delta=options.delta, **asdict(words))
     book = Book(options.book)
     population, is_new = _population(book, options)

@@ -28,7 +28,7 @@ OK, FLAWED, FAILED = 0, 1, 2  # exit codes: all went well; the work is done but 
 SPENT = 3  # exit code: ε is spent, but the release is not complete
 _CONTROL: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
-)  # these may change the state of a terminal
+)  # characters that may change the state of a terminal
 
 
 class Parser(argparse.ArgumentParser):
@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def number(text: str) -> float:
-    """Return the number that an option states."""
+    """Convert the text of an option to a float. Raise ArgumentTypeError if the text is no number."""
     try:
         return float(text)
     except ValueError:
@@ -56,10 +56,11 @@ def run(name: str, work: Callable[[], tuple[int, dict[str, Any], str]], *, as_js
     name : str
         Name of the command, for messages.
     work : callable
-        Returns an exit code, the result as a JSON object, and the result as text. It raises ValueError or OSError,
+        Returns an exit code, the result as a JSON object, and the result as text. It may raise ValueError or OSError,
         whose message is a sentence for the user.
     as_json : bool
-        Whether to print the object instead of the text. All other messages go to the standard error.
+        Whether to print the object instead of the text; an error is then also printed as an object. Messages to the
+        user go to the standard error.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may be unable to show the character ε
@@ -81,7 +82,7 @@ def run(name: str, work: Callable[[], tuple[int, dict[str, Any], str]], *, as_js
 
 
 def show(result: str) -> None:
-    """Print a result to the standard output or, if nobody reads it, to the standard error."""
+    """Print a result to the standard output or, if this output is closed or full, to the standard error."""
     try:
         print(printable(result), flush=True)
     except OSError as problem:
@@ -107,7 +108,7 @@ def printable(words: str) -> str:
 
 
 def progress(done: int, total: int, step: str) -> None:
-    """Draw a progress bar in place of the last one, if the standard error is a terminal. `step` is its text."""
+    """Draw a progress bar over the last one, if the standard error is a terminal. `step` is the text after the bar."""
     if not _is_terminal(sys.stderr):
         return
     filled = round(24 * done / max(total, 1))
@@ -134,7 +135,7 @@ def _is_terminal(stream: Any) -> bool:
 
 
 def domain_from(path: Path) -> Domain:
-    """Read a schema as the app writes it. Raise DomainError if the file is no schema."""
+    """Read a public schema from a JSON file that the app wrote. Raise DomainError if the file is no schema."""
     if path.stat().st_size > MAX_DOMAIN_BYTES:
         raise DomainError(f"{path} is too large for a schema (at most {MAX_DOMAIN_BYTES:,} bytes).")
     try:
@@ -175,7 +176,7 @@ def forest_from(path: Path) -> ReleasedForest:
 
 @contextmanager
 def _warnings_as_notes() -> Iterator[None]:
-    """Print warnings as plain sentences."""
+    """Catch the warnings of a block, and print each distinct message as a note when the block ends."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -1,4 +1,4 @@
-"""The command `dpforest verify`: check the numbers of a released forest, and compare it with its record."""
+"""The command `dpforest verify`: check that the numbers of a forest file agree, and compare it with its record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ AGREES: Final = (
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command, and return its exit code: 1 if numbers, or the forest and its record, do not agree."""
+    """Run the command, and return its exit code.
+
+    The code is 0 if all numbers agree, 1 if numbers or the record contradict the forest, and 2 if a file is unreadable.
+    """
     parser = terminal.Parser("dpforest verify", description="Check the numbers of a released forest of dpforest.")
     parser.add_argument("forest", help="file of a released forest: .json.gz or .json")
     parser.add_argument("record", nargs="?", help="record of the release (JSON), to compare with the forest")
@@ -30,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _verify(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
-    """Check the forest, compare it with its record, and return the exit code and the result as text."""
+    """Check the forest, and compare it with its record if one is given. Return the exit code, {} and the report."""
     report = io.StringIO()
     with redirect_stdout(report):
         code = verify.main(["--", options.forest], "dpforest verify")

@@ -1,1 +1,1 @@
-"""Measures of simulated releases. They depend on raw rows: they are for the curator, and never for publication."""
+"""Measures of simulated releases. They depend on raw rows, so only the curator (the data holder) may see them."""

@@ -1,7 +1,7 @@
 """Accuracy and error rates by group of the held-out rows, with the names of fairlearn's metrics.
 
 All intervals of a table hold at once: the error probability of each interval is ``alpha`` divided by the number of
-groups (Bonferroni). Rates are computed from raw rows, so they are for the curator, and never for publication.
+groups (Bonferroni). Rates are computed from raw rows, so only the curator (the data holder) may see them.
 
 References: S. Bird et al., "Fairlearn: a toolkit for assessing and improving fairness in AI" (2020). E. L. Korn and
 B. I. Graubard, "Confidence intervals for proportions with small expected number of positive counts estimated from
@@ -31,7 +31,8 @@ class Rate(NamedTuple):
     rows : bool array of shape (n_test,)
         Whether the mean includes each row.
     flips : bool array of shape (n_test,)
-        Value of each row. False: 1 if the row is correctly classified, else 0. True: 1 if it is misclassified, else 0.
+        How the value of each row is computed. False: 1 if the row is correctly classified, else 0. True: 1 if it is
+        misclassified, else 0.
     """
 
     rows: np.ndarray
@@ -91,9 +92,9 @@ def by_group(right: np.ndarray, rate: Rate, groups: Groups, *, alpha: float = 0.
     Returns
     -------
     DataFrame
-        One row for each group, with the columns ``group``, ``persons`` and ``rows`` (numbers over which the mean is
-        taken), ``rate``, and the ends ``low`` and ``high`` of the interval. The rate is NaN if the group has no such
-        rows. The interval is NaN if there are fewer than `MIN_RELEASES` releases.
+        One row for each group, with the columns ``group``, ``persons`` and ``rows`` (how many persons and rows the mean
+        includes), ``rate``, and the ends ``low`` and ``high`` of the interval. Rate and interval are NaN if the mean
+        includes no row. The interval is also NaN if there are fewer than `MIN_RELEASES` releases.
 
     Examples
     --------
@@ -156,7 +157,7 @@ def losses(before: np.ndarray, after: np.ndarray, groups: Groups, *, alpha: floa
     -------
     DataFrame
         One row for each group: ``group``, ``persons``, ``loss`` (accuracy before minus accuracy after), ``low`` and
-        ``high``. The interval is NaN if there are fewer than `MIN_RELEASES` releases.
+        ``high`` (ends of the interval). The interval is NaN if there are fewer than `MIN_RELEASES` releases.
 
     Examples
     --------
@@ -203,7 +204,8 @@ def of_releases(bits: Sequence[bytes], rate: Rate, groups: Groups) -> np.ndarray
     Parameters
     ----------
     bits : sequence of bytes
-        For each release, which held-out rows it classifies correctly, from `pieces.packed`.
+        For each release, one bit for each held-out row: 1 if the release classifies the row correctly
+        (`dpforest.simulation.pieces.packed`).
     rate : Rate
         The rate to measure, from `rates`.
     groups : Groups
@@ -212,7 +214,7 @@ def of_releases(bits: Sequence[bytes], rate: Rate, groups: Groups) -> np.ndarray
     Returns
     -------
     float array of shape (n_releases, n_groups)
-        Rate of each release in each group; NaN if the group has none of the rows over which the rate is a mean.
+        Rate of each release in each group; NaN if the group has none of the rows that `rate` includes.
     """
     is_counted = np.frombuffer(b"".join(bits), np.uint8).reshape(len(bits), -(-len(rate.flips) // 8)) ^ np.packbits(
         rate.flips
@@ -269,5 +271,5 @@ def _mean(values: np.ndarray, rows: np.ndarray, groups: Groups) -> _Mean:
 
 
 def _t(alpha: float, n: int | np.ndarray) -> np.ndarray:
-    """Return the two-sided quantile of Student's t for a mean of n values."""
+    """Return the quantile of Student's t for a mean of n values and a two-sided error probability alpha."""
     return stats.t.isf(alpha / 2, np.maximum(np.asarray(n) - 1, 1))

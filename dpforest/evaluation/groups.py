@@ -1,7 +1,7 @@
 """Groups of held-out rows: the categories of a column, or a few bins of its public range.
 
-The ends of the bins depend only on the public range, not on the rows. But the groups show which rows exist, so they are
-for the curator, and never for publication.
+The ends of the bins depend only on the public range, not on the rows. But the groups show which rows exist, so only the
+curator (the data holder) may see them.
 """
 
 import math
@@ -109,8 +109,9 @@ def groups_by_text(cells: Sequence[object], persons: np.ndarray | None = None) -
 def _edges(feature: Feature) -> list[float]:
     """Return the lower ends of all bins but the first.
 
-    The ends divide the codes of the public range into fifths, and are rounded to as few digits as keep at least three
-    of them different. If the range has only a few whole numbers, each number starts a bin.
+    The ends divide the codes of the public range into fifths. They are rounded to the smallest number of digits that
+    leaves at least three different ends inside the range. If the range has only a few whole numbers, each number starts
+    a bin.
     """
     assert feature.low is not None and feature.high is not None
     low, high = feature.low, feature.high
@@ -139,7 +140,10 @@ def _bin_names(feature: Feature, edges: list[float]) -> tuple[str, ...]:
 
 
 def person_groups(index: np.ndarray, persons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number all pairs of a group and a person with rows in it. Return the group of each pair, and each row's pair."""
+    """Number all pairs of a group and a person with rows in this group.
+
+    Return the group of each pair, and the pair of each row.
+    """
     size = int(persons.max(initial=0)) + 1
     pairs, pair_of_row = np.unique(index * size + persons, return_inverse=True)
     return pairs // size, pair_of_row

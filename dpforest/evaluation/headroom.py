@@ -39,9 +39,8 @@ class Headroom:
     best : float or None
         Value of the best fitted model without privacy; None if no model is fitted yet.
     noise : float
-        Differences up to this one may be due to chance. It is the maximum of three numbers: one point (`POINT`), the
-        standard deviation of the forest without privacy over repeats, and the margin for held-out rows
-        (`smallest_epsilon.held_out_margin`).
+        Largest difference that may be due to chance: the maximum of one point (`POINT`), the standard deviation of the
+        forest without privacy over repeats, and the margin for held-out rows (`smallest_epsilon.held_out_margin`).
     """
 
     floor: float
@@ -90,7 +89,7 @@ def headroom(
     floor, best
         As in `Headroom`.
     n_test : float
-        Number of held-out rows; for measures other than accuracy, `effective_n`.
+        Number of held-out rows; for measures other than accuracy, the result of `effective_n`.
 
     Examples
     --------
@@ -141,8 +140,8 @@ def cheap_from(
 ) -> float | None:
     """Return the smallest ε of a list from which on privacy costs almost nothing.
 
-    Almost nothing means a loss of at most `Headroom.bearable`, at this ε and at every larger ε. Return None if there is
-    no such ε, or if the forest without privacy is no better than guessing.
+    Almost nothing means a loss of at most `Headroom.bearable`, at this ε and at every larger ε of the list. Return None
+    if there is no such ε, or if the forest without privacy exceeds guessing by at most `Headroom.noise`.
 
     Parameters
     ----------

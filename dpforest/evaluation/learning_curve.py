@@ -83,7 +83,7 @@ class Learning:
 
     @cached_property
     def error(self) -> np.ndarray:
-        """Standard error of the mean over repeats, (S, E). It is set to 0.02 if there is only one repeat."""
+        """Standard error of the mean over repeats, (S, E). With only one repeat, 0.02 is assumed."""
         if self.n_repeats < 2:
             return np.full(self.accuracy.shape[1:], 0.02)
         return self.accuracy.std(axis=0, ddof=1) / np.sqrt(self.n_repeats)
@@ -134,7 +134,7 @@ def accuracy_on_parts(
     split : Split
         Rows to fit on and held-out rows.
     epsilons : sequence of float
-        Budgets in rising order. To extrapolate beyond the table at an ε, include values up to `MOST_TIMES` times as
+        Values of ε in rising order. To extrapolate beyond the table at an ε, include values up to `MOST_TIMES` times as
         large.
     repeat : int
         Number of the repeat, from 0.
@@ -188,7 +188,10 @@ class Beyond:
 
 
 def beyond(learning: Learning, epsilon: float, *, points: int = 61) -> Beyond:
-    """Extrapolate to more rows: the accuracy of r times the rows at ε is about the accuracy of all rows at r ε."""
+    """Extrapolate to more rows: with r times the rows at ε, accuracy is about that of the present rows at r ε.
+
+    The result has `points` numbers of rows, evenly spaced on a log scale.
+    """
     learning.check_simulated(epsilon)
     most = min(MOST_TIMES, learning.epsilons[-1] / epsilon)
     times = np.geomspace(1, max(most, 1), points if most > 1 else 1)
@@ -234,7 +237,7 @@ class Needed:
         "observed": the table has enough training rows. "extrapolated": more rows are needed, at most `MOST_TIMES` times
         the table's training rows. "beyond": more than `MOST_TIMES` times these rows are needed. "above": even without
         noise, the forest does not reach the accuracy; whether more training rows would help cannot be estimated.
-        "unclear": the estimate is too uncertain.
+        "unclear": the estimate is too uncertain, or it needs a larger ε than was simulated.
     rows : float or None
         Number of training rows; None if `how` is "beyond", "above" or "unclear".
     low, high : float or None

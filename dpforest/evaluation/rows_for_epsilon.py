@@ -10,7 +10,7 @@ from typing import Final
 from dpforest.evaluation.learning_curve import Learning, Needed, rows_needed
 
 FACTOR: Final = 10.0  # ratio of the ε of neighboring curves
-APART: Final = 0.01  # accuracies at two ε are compared where they differ by at least this much
+APART: Final = 0.01  # two ε are compared at the fewest rows at which their accuracies differ by at least this much
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Exchange:
 
 
 def three_epsilons(learning: Learning, epsilon: float, factor: float = FACTOR) -> list[float]:
-    """Return ε / factor, ε and ε × factor, each limited to the range of the simulated ε.
+    """Return ε, and also ε / factor and ε × factor, both limited to the range of the simulated ε.
 
     Returns
     -------

@@ -25,7 +25,9 @@ from dpforest.confidence import lower_limit
 CONFIDENCE: Final = 0.95  # confidence level of a check, and of the held-out margin
 N_FIRST: Final = 3  # number of releases that determine which ε is checked first
 LOOKS: Final = (1, 2, 4)  # a check evaluates its releases after m, 2 m and 4 m of them, where m is `releases_needed`
-_ROOM: Final = 10  # at the first ε, the predicted share of misses is the permitted share divided by this number
+# At the ε that is checked first, the predicted share of releases that miss the value is the permitted share divided by
+# this number.
+_ROOM: Final = 10
 _ROUNDING: Final = 1e-9  # a value that is lower by less than this rounding error still counts as reached
 _NEAR: Final = 2  # the spread at an ε is averaged over this many ε of the grid on each side
 
@@ -137,7 +139,8 @@ class Check(NamedTuple):
     Attributes
     ----------
     reached, releases : int
-        Number of simulated releases that reach the value, and number of all simulated releases.
+        Number of simulated releases that reach the value, and number of all simulated releases. If a look has decided
+        the check, both count only the releases up to this look.
     at_least : float
         Lower confidence bound, from the last look, on the share of possible releases that reach the value on these
         held-out rows; 0 before the first look.
@@ -203,7 +206,7 @@ def check_share(reached: np.ndarray, share: float, n_failed: int = 0, n_forests:
 
 @cache
 def _most_failures(share: float, releases: int, n_tried: int) -> int:
-    """Return how many of the releases of the last look may miss the value so that the look still shows the share."""
+    """Return how many releases may miss the value at the last look while this look still shows the share."""
     failures = 0
     while share_at_least(releases - failures - 1, releases, n_tried=n_tried) >= share:
         failures += 1
@@ -347,7 +350,7 @@ def releases_needed(share: float, n_tried: int) -> int:
     Returns
     -------
     int
-        At least 1.
+        Number of releases, at least 1.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """The base class of all forests, with the steps of a fit, from the table to the forest and its certificate.
 
-"As published" means ``mode="as_published"``: the fit reproduces the forest of a paper, which is not certified.
+"As published" means ``mode="as_published"``: the fit reproduces the forest of a paper, which is not certified. The
+questions of a fit are its noisy queries about the rows. The preparation is the questions before trees grow.
 """
 
 import math
@@ -118,7 +119,7 @@ class ForestClassifier(BudgetedClassifier):
         raise NotImplementedError
 
     def _paper_reasons(self, spec: Any, domain: Domain) -> Sequence[str]:
-        """Return the reasons why a fit in mode "as_published" is not certified."""
+        """Return the reasons why a fit in mode "as_published" is not certified; none for a certified fit."""
         return ()
 
     def _row_sentences(self, domain: Domain) -> tuple[str, ...]:
@@ -169,7 +170,7 @@ class ForestClassifier(BudgetedClassifier):
         Returns
         -------
         self
-            This estimator, with `forest_`, `certificate_` and `ledger_`.
+            This estimator, with `forest_`, `certificate_`, `ledger_`, `domain_` and `classes_`.
 
         Raises
         ------
@@ -354,8 +355,8 @@ class ForestClassifier(BudgetedClassifier):
 
         Returns
         -------
-        ForestSpec, BoostSpec, TreeSpec, MultinomialSpec or PublishedSpec
-            Frozen object with the parts of the budget and the shape of the trees.
+        ForestSpec, BoosterSpec, BoostSpec, TreeSpec, MultinomialSpec, PublishedTreeSpec or PublishedSpec
+            Frozen object with the parts of the budget and the shape of the trees; its type depends on the estimator.
 
         Raises
         ------
@@ -377,7 +378,7 @@ class ForestClassifier(BudgetedClassifier):
         return self._promise(self._plan(domain, n_rows), domain)
 
     def _promise(self, spec: Any, domain: Domain, n_leaves: int = 0) -> tuple[Certificate, Ledger]:
-        """Return the certificate and the ledger of a fit with this spec and this number of leaves."""
+        """Return the certificate and the ledger that a fit with this spec and this number of leaves would have."""
         ledger = self._ledger(domain)
         charge_preparation(domain, spec.preparation, ledger)
         self._charge(spec, ledger, n_leaves)
@@ -448,7 +449,7 @@ class ForestClassifier(BudgetedClassifier):
         return spec, release_scale(cells(), spec.preparation, self._loss, ledger, source, domain.count_unit)
 
     def _about(self, preparation: Preparation, **entries: Any) -> dict[str, Any]:
-        """Return the file's entries about the fit, with the number of rows if this number is released or public."""
+        """Return the entries of `Forest.about`, with the number of rows if this number is released or public."""
         size_entry = {"n_rows": preparation.n_rows} if preparation.n_rows else {}
         library_class = next(
             base for base in type(self).__mro__ if base.__module__.startswith("dpforest.")

@@ -71,7 +71,10 @@ class BudgetedClassifier(PredictingClassifier):
     def _known_size(
         self, domain: Domain, n_rows: int, n_given: int, ledger: Ledger, source: SecretSource | DemoSource
     ) -> int:
-        """Return the number of rows for the rules: noisy, given as `size`, or public; 0 if it is unknown."""
+        """Return the number of rows that the rules use: noisy, given as `size`, or public; 0 if it is unknown.
+
+        Without privacy or as published, the result is the exact number `n_given`, also if this number is private.
+        """
         if not self._prepares or self.neighbors != ADD_REMOVE:
             return n_given
         if self._asks_size(domain):
@@ -101,7 +104,10 @@ class BudgetedClassifier(PredictingClassifier):
         return Preparation(n_known, size_share, share, self.scale_rule.public_weight)
 
     def _scale_part(self, budget: Fraction, n_rows: int, n_numeric: int, domain: Domain) -> Fraction:
-        """Return the share of the budget for the question about the scale of `n_numeric` attributes."""
+        """Return the share of the budget for the question about the scale of `n_numeric` attributes.
+
+        Raise ValueError if the user's `scale_share` is so small that the samplers cannot draw the noise.
+        """
         sensitivity, most = LEVELS * n_numeric * rows_changed(self.neighbors), most_noise(domain.count_unit)
         if self.scale_share == AUTO:
             share = self.scale_rule.share(n_rows, budget, n_numeric)

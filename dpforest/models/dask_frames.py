@@ -1,4 +1,4 @@
-"""Read a Dask DataFrame: its partitions stay on the workers, and only exact counts come back to the client."""
+"""Read a Dask DataFrame: its partitions stay on the workers, and only exact sums over rows come back to the client."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -54,7 +54,7 @@ def partitions_of(X: Any, y: Any, groups: Any, unit: str | None) -> list[Any]:
 
 
 def sum_of_partitions(count: Callable[[Any, Any], Any], partitions: list[Any]) -> Any:
-    """Return the sum of ``count(X, y)`` over all partitions, which are added up in groups."""
+    """Return the sum of ``count(X, y)`` over all partitions. Each task adds up at most `_GROUP` results."""
     from dask import delayed
 
     sums = [delayed(lambda pair: count(*pair))(pair) for pair in partitions]

@@ -97,7 +97,7 @@ class EncodedRows:
         return counts.reshape(n_leaves, n_classes)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Return an array of zeros for numbers that a fit keeps for each row."""
+        """Return an array of zeros, for numbers that a fit keeps for each row. A subclass may place it in a file."""
         return np.zeros(shape, dtype)
 
     def of_table(self, n_rows: int) -> Self:
@@ -123,9 +123,10 @@ class EncodedRows:
 def row_facts(
     domain: Domain, y: np.ndarray, row_ids: np.ndarray, n_given: int | None, units: Units | None
 ) -> dict[str, Any]:
-    """Return the fields of `EncodedRows` except the codes.
+    """Return the fields of `EncodedRows` that describe rows, except the codes.
 
-    `DataDependentClassifier.encode` describes the parameters.
+    `DataDependentClassifier.encode` describes the parameters. Raise ValueError if only one of `units` and `domain.unit`
+    is None.
     """
     if (units is None) != (domain.unit is None):
         raise ValueError("Give the persons of the rows (units) if the domain declares a unit, and only then.")

@@ -1,4 +1,4 @@
-"""The papers' rules for tree depth, from the public schema alone."""
+"""The papers' rules for tree depth, from the public schema and, in one rule, the number of rows."""
 
 import math
 
@@ -27,7 +27,7 @@ def fletcher_islam_depth(
         "theorem": the smallest depth at which fewer than half of the numeric features are untested, plus half the
         number of categorical features. "published": the depths in the paper's Table 4. They follow from the rule
         "theorem" with "at most half" in place of "fewer than half", plus 1 if there are numeric features. "half": half
-        the number of all features. "full": the number of all features.
+        the number of all features. "full": the number of all features. Halves are rounded down.
     most : int or None
         Largest depth that is returned; None for no limit.
 
@@ -75,7 +75,7 @@ def jagannathan_depth(n_features: int, mean_codes: float, n_bound: int | None) -
     mean_codes : float
         Mean number b of values of a feature (2 for a numeric feature).
     n_bound : int or None
-        Public bound n on the number of rows. None omits the term log_b n - 1.
+        Number n of rows, or a bound on this number. None omits the term log_b n - 1.
 
     Returns
     -------

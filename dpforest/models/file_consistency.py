@@ -22,16 +22,22 @@ from dpforest.trees.forest import ReleasedForest
 from dpforest.trees.leaves import CountLeaves
 from dpforest.voting import CLIPPED_LOGISTIC
 
-# The end of the sentence about a number of rows that the curator states (`preparation.size_sentence`), in old and in
-# new files.
-_OLD_SIZE = " rows is public: it was said, and not counted."
-_NEW_SIZE = size_sentence(1, None).partition("about 1")[2]
+# Sentences of certificates, or parts of them, in the words of earlier versions, each with the current words.
+_REWORDED = {
+    "asserted by you: ": "asserted by the curator: ",
+    " rows is public: it was said, and not counted.": size_sentence(1, None).partition("about 1")[2],
+    "Each cell is read by itself: a number beyond its bounds counts as the bound, and what does not fit counts as "
+    "missing or, where none are expected, as the lower bound or the first category; a row whose label is not listed is "
+    "left out.": READ_BY_RULE,
+    "How the table was handed over (its columns, their types and names, which of them is the label) was fixed without "
+    "looking at its rows.": HANDED_OVER,
+}
 
 _ENTRY = ("what", "mechanism", "sensitivity", "each", "times", "composition", "part")
 
 
 def check(forest: ReleasedForest) -> None:
-    """Raise ValueError unless some fit of the forest's estimator writes this ledger and this certificate.
+    """Raise ValueError unless some fit of the forest's estimator could write this ledger, certificate and noise.
 
     Parameters
     ----------
@@ -65,7 +71,7 @@ def _check_log_odds(leaves: CountLeaves, certificate: Certificate, spec: Any) ->
 
 
 def _sentences_of_new_files(forest: ReleasedForest) -> tuple[str, ...]:
-    """Return the sentences that an old file lacks because its version did not write them.
+    """Return the sentences that an old file may lack, because earlier versions did not write them.
 
     A file must lack all of these sentences or none of them. The file counts as old only if it has no field that was
     introduced together with these sentences.
@@ -151,9 +157,9 @@ def _with_current_bound(forest: ReleasedForest) -> tuple[str, ...]:
 
 def _in_current_wording(assumptions: tuple[str, ...]) -> tuple[str, ...]:
     """Return the assumptions with the words of earlier versions replaced by the current words."""
-    return tuple(
-        a.replace("asserted by you: ", "asserted by the curator: ").replace(_OLD_SIZE, _NEW_SIZE) for a in assumptions
-    )
+    for old, new in _REWORDED.items():
+        assumptions = tuple(assumption.replace(old, new) for assumption in assumptions)
+    return assumptions
 
 
 def _first_difference(stated: tuple[str, ...], expected: tuple[str, ...]) -> str:
@@ -169,7 +175,7 @@ def _first_difference(stated: tuple[str, ...], expected: tuple[str, ...]) -> str
 
 
 def _differs(what: str, stated: Any, expected: Any) -> str:
-    """Return the message that a field of a file has another value than its other fields imply."""
+    """Return the message that `what` has the value `stated`, although the other fields of the file imply `expected`."""
     return f"{what} is {_short(stated)}, but its other fields give {_short(expected)}"
 
 

@@ -1,4 +1,4 @@
-"""The public facts that a file states about its fit, with its ledger divided into preparation and trees."""
+"""The public facts that a file states about its fit, and its ledger entries for the preparation and for the trees."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from dpforest.trees.leaves import ScoreLeaves
 
 
 class FileError(ValueError):
-    """Raised if a field of a file contradicts other fields. The message is the second half of a sentence."""
+    """Raised if a field of a file contradicts other fields. The message is a clause for a sentence about the file."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,10 @@ class FileFacts:
 
     @property
     def public_size(self) -> int | None:
-        """The number of rows if the file states it without a charge in the ledger, as a public number; else None."""
+        """The number of rows under add-remove, if the file states it without a charge in the ledger; else None.
+
+        The curator gave such a number as public (`size`).
+        """
         is_public = self.forest.ledger.neighbors == ADD_REMOVE and not self.preparation.size
         return self.n_rows or None if is_public else None
 
@@ -79,7 +82,7 @@ class FileFacts:
         return each.amount / whole
 
     def common(self) -> dict[str, Any]:
-        """Return the parameters that all estimators have."""
+        """Return the values of the parameters that all estimators have, as far as the file determines them."""
         certificate, trees = self.forest.certificate, self.forest.trees
         return {
             "epsilon": as_user_types(Fraction(certificate.epsilon or 0)),
@@ -104,7 +107,7 @@ class FileFacts:
 
 
 def _share_of_budget(ledger: Ledger, entry: LedgerEntry) -> Fraction:
-    """Return the cost of an entry, whose question reads all rows, as a share of the budget."""
+    """Return the cost of an entry as a share of the budget; 0 without a cost. The question must read all rows."""
     if ledger.budget is None or entry.each is None:
         return Fraction(0)
     return entry.each.grouped(ledger.rows).amount / ledger.budget.amount

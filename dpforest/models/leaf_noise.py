@@ -87,7 +87,7 @@ class FrequencyNoise:
     temperature: float
 
     def flip(self) -> np.ndarray:
-        """Return flip probabilities in closed form."""
+        """Return flip probabilities in closed form: the total probability of all classes but the most frequent ones."""
         top = self.evidence == self.evidence.max(axis=1, keepdims=True)
         wrong = np.where(top, 0.0, frequency_pmf(self.evidence, self.temperature)).sum(axis=1)
         return np.where(self.evidence.any(axis=1), wrong, np.nan)
@@ -118,7 +118,7 @@ def draw_by_frequency(counts: np.ndarray, temperature: float, seed: int) -> np.n
 
 @dataclass(frozen=True, eq=False)
 class WeightNoise:
-    """Noise in leaves that have the class with the larger of two noisy weights (boosted trees, leaf="counts").
+    """Noise in leaves whose class is the one with the larger of two noisy weights (boosted trees, leaf="counts").
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class WeightNoise:
     scale: np.ndarray
 
     def flip(self) -> np.ndarray:
-        """Return flip probabilities for continuous noise. The noise of a release is rounded to steps of 1/1024 row.
+        """Return flip probabilities for continuous noise. The noise of a release is discrete, in steps of 1/1024.
 
         If both noisy weights of a leaf are negative, they count as 0, and the leaf has the first class.
         """

@@ -37,7 +37,7 @@ def check_noise(forest: ReleasedForest, spec: Any) -> None:
     forest : ReleasedForest
         Certified forest from a file.
     spec : BoosterSpec, ForestSpec, TreeSpec, ...
-        Spec of the fit that the file claims.
+        Plan of the fit that the file claims to come from.
     """
     entry = forest.ledger.entries[-1]
     if entry.each is None:

@@ -1,4 +1,4 @@
-"""The base class of the forests that can be fitted on a table in parts."""
+"""How a fit on a table in parts checks its domain and each part, and counts the rows of each person."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,7 +15,7 @@ class PartReadingClassifier(ForestClassifier):
 
     @property
     def needs_all_rows(self) -> bool:
-        """Whether the structure depends on the exact number of rows."""
+        """Whether the depth of the trees depends on the exact number of rows."""
         return False
 
     def _given_domain(self) -> Domain:
@@ -40,7 +40,10 @@ class PartReadingClassifier(ForestClassifier):
         return type(self)(**self.get_params(deep=False))._check_table(X, y)
 
     def _count_persons(self, domain: Domain, chunks: Iterable[tuple[Any, ...]]) -> UnitRegistry:
-        """Return the registry of all persons, with the number of rows of each person in all parts."""
+        """Return the registry of all persons, with the number of rows of each person in all parts.
+
+        Raise ValueError if `chunks` is an iterator, because the fit must read the parts again.
+        """
         if isinstance(chunks, Iterator):
             raise ValueError(
                 "These parts can be read only once, but the fit counts the rows of each person in a separate "

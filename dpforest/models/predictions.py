@@ -89,7 +89,7 @@ class PredictingClassifier(TableCheckingClassifier):
         return self._forest().class_shares(self._check_rows(X), n_jobs=threads(self.n_jobs))
 
     def apply(self, X: Any) -> np.ndarray:
-        """Return the leaf of each row in each tree, numbered over the whole forest.
+        """Return the leaf of each row in each tree. Leaves are numbered over the whole forest, not tree by tree.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class PredictingClassifier(TableCheckingClassifier):
         Returns
         -------
         int32 array of shape (n, number of trees)
-            Index of each leaf in the leaf arrays of `forest_`.
+            Leaf that each row reaches in each tree, as an index into the leaf arrays of `forest_`.
         """
         return self._forest().apply(self._check_rows(X), n_jobs=threads(self.n_jobs))
 

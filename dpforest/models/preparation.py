@@ -6,7 +6,7 @@ distribution of the rows on this grid, is called the scale.
 Both questions read the whole table, so their costs and the cost of the trees add up. The noisy number of rows decides
 whether the fit asks for the scale, and which share of the budget it spends on the answer. This decision is public
 post-processing. Whatever the decision, the ledger is charged for exactly the questions that follow, and the charges sum
-to ε.
+to the budget.
 """
 
 from dataclasses import dataclass
@@ -73,14 +73,15 @@ GREEDY: Final = ScaleRule(150, Fraction(7, 100), Fraction(3, 10))
 
 @dataclass(frozen=True)
 class Preparation:
-    """Shares of ε that a fit spends before trees grow, and the number of rows that its rules use.
+    """Shares of the budget that a fit spends before trees grow, and the number of rows that its rules use.
 
     Parameters
     ----------
     n_rows : int
         Released or public number of rows; 0 if it is neither.
     size, scale : Fraction
-        Shares of ε for the number of rows and for the scale; 0 if the fit does not ask the question.
+        Shares of the budget for the number of rows and for the scale; 0 if the fit does not ask the question. The
+        budget is ε or, for (ε, δ)-privacy, μ².
     public_weight : Fraction
         See `ScaleRule`.
     """
@@ -92,7 +93,7 @@ class Preparation:
 
     @property
     def remaining_share(self) -> Fraction:
-        """Share of ε for trees and leaves."""
+        """Share of the budget for trees and leaves."""
         return 1 - self.size - self.scale
 
 
@@ -142,7 +143,7 @@ def charge_scale(
 
 
 def charge_preparation(domain: Domain, preparation: Preparation, ledger: Ledger) -> None:
-    """Charge all questions before trees grow, without asking them: for previews, and for checks of files.
+    """Charge the questions that come before trees grow, but do not ask them: for previews, and for checks of files.
 
     Parameters
     ----------

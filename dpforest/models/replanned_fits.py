@@ -35,8 +35,8 @@ from dpforest.voting import CLIPPED_LOGISTIC
 
 # ---------------------------------------------------------------- settings that a file does not name
 #
-# Each function with a name that ends in `_settings` is for one or two estimators. It yields all combinations of their
-# parameters, except those of `FileFacts.common`, with which the fit of the file may have run.
+# Each function with a name that ends in `_settings` is for one or two estimators. It yields each combination of
+# parameters that the fit of the file may have had. The values of the other parameters are in `FileFacts.common`.
 
 
 def _partition(facts: FileFacts, i: int = 0) -> str:

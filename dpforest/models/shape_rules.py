@@ -1,10 +1,10 @@
 """Public rules that choose the number and depth of trees.
 
 The rules use the *signal* s: the number of rows times the ε that remains for leaves and splits. Let T trees have L
-leaves each, and let every tree use all rows. Then the share of a class, averaged over the trees, has noise of about √T
-L / s. So L may grow about as fast as s. If each leaf holds only a label, a forest needs more leaves, so that rare
-classes are the majority in some leaves. The constants were fitted on twelve development tables, which docs/ACCURACY.md
-names.
+leaves each, and let every tree use all rows. Then the share of a class in a leaf, averaged over the trees, has noise of
+about L √T / s. So L may grow about as fast as s. If each leaf holds only a label, a forest needs more leaves, so that
+rare classes are the majority in some leaves. The constants were fitted on twelve development tables, which
+docs/ACCURACY.md names.
 """
 
 import math
@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 MOST_AUTO_DEPTH: Final = 10  # largest depth of greedy trees with an "auto" shape
 MOST_AUTO_TREES: Final = 10  # largest number of these trees
 _MANY_FEATURES: Final = 24  # with at least this number of features and a strong signal, a forest has 32 trees, not 16
-_WEAK_SIGNAL: Final = 45  # below this signal, a forest with labels has one tree
+_WEAK_SIGNAL: Final = 45  # below this signal, a forest with only labels in leaves has one tree
 
 
 class Shape(NamedTuple):
-    """Number of trees, and number of tests on a path."""
+    """Number of trees, and largest number of tests on a path from a root to a leaf."""
 
     n_trees: int
     depth: int
@@ -53,12 +53,12 @@ def noisy_counts_shape(signal: float, n_classes: int, n_features: int) -> Shape:
 
 
 def jagannathan_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of `JagannathanForestClassifier`: the paper's ten trees, as deep as `noisy_counts_shape`."""
+    """Return the shape of `JagannathanForestClassifier`: 10 trees as published, and `noisy_counts_shape`'s depth."""
     return Shape(10, noisy_counts_shape(signal, n_classes, n_features).depth)
 
 
 def even_forest_shape(signal: float, n_classes: int, n_features: int) -> Shape:
-    """Return the shape of the forests RF-L and RF-E (`models.random.baselines`): 21 trees, and all use all rows."""
+    """Return the shape of the forests RF-L and RF-E (`models.random.baselines`): 21 trees that each use all rows."""
     return Shape(21, _depth(0.9 * _log2(signal) - 3 - 0.25 * _kappa(n_classes), 3, 12))
 
 
@@ -115,7 +115,7 @@ def _log2(signal: float) -> float:
 
 
 def _kappa(n_classes: int) -> float:
-    """Return log2(n_classes / 2), by which rules make trees less deep for more classes; 0 for two classes."""
+    """Return log2(n_classes / 2), which is 0 for two classes. The rules subtract a multiple of it from the depth."""
     return math.log2(n_classes / 2)
 
 

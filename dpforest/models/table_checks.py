@@ -16,13 +16,13 @@ from dpforest.trees.forest import as_values
 
 
 class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
-    """Base class of all forests: the checks of tables. Only its subclasses can be fitted."""
+    """Base class of all forests, which checks the tables that they get. Only subclasses can be fitted."""
 
     epsilon: float | None
     domain: Domain | None
 
     def _check_table(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Raise an error if a fit cannot read X and y. Return X as a table, and y as an array."""
+        """Raise an error if a fit cannot read X and y. Return X as an array or DataFrame, and y as an array."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if not isinstance(self.domain, Domain | None):
@@ -73,7 +73,7 @@ class TableCheckingClassifier(ClassifierMixin, BaseEstimator):
         return domain
 
     def _warn_of_leaks(self, domain: Domain) -> None:
-        """Warn if a part of the schema came from the data. Call this before the first question about the rows."""
+        """Warn if a part of the domain came from the data. Call this method before the fit queries the rows."""
         leaks = domain.leaks()
         if leaks and self.epsilon is not None:
             suffix = f" (and {len(leaks) - 1} more)" if len(leaks) > 1 else ""

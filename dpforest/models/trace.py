@@ -42,7 +42,10 @@ class TreeTrace:
     def note_level(
         self, probability: np.ndarray, chance: np.ndarray, scores: np.ndarray, potential: np.ndarray
     ) -> None:
-        """Record how the splits of a level were drawn; `potential` and `scores` have the same units."""
+        """Record how the splits of a level were drawn.
+
+        `potential` is the potential of each node before the split. `scores` are minus the potential after the split.
+        """
         self.probability.append(probability)
         self.chance.append(chance)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -154,7 +154,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     first = curves.first_over[chosen]
     is_late = first is not None and first > 0.6 * right
     fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
-    # The label of the ε line is at its left end if the mark of the first broken promise is farther right.
+    # The label of the ε line is at its left end if the mark of the first lead with a loss above ε is farther right.
     is_far_right = first is not None and first > 0.25 * right
     fig.add_annotation(
         x=0 if is_far_right else 1,
@@ -211,19 +211,19 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     return fig
 
 
-def bound_chart(looks: Sequence[LossEstimate], pair: LeafPair) -> go.Figure:
+def bound_chart(estimates: Sequence[LossEstimate], pair: LeafPair) -> go.Figure:
     """Draw the privacy loss that an attacker has proved (a lower bound) against the number of observed releases.
 
     Parameters
     ----------
-    looks : sequence of LossEstimate
+    estimates : sequence of LossEstimate
         Lower bounds after rising numbers of releases.
     pair : LeafPair
         The two neighboring tables whose releases the attacker tells apart.
     """
     broken = pair.mechanism in PUBLISHED
     color = NOT_HELD if broken else PRIVATE
-    proved = [look.bound for look in looks]
+    proved = [estimate.bound for estimate in estimates]
     top = 1.25 * max(pair.epsilon, *proved, min(pair.loss, 1.6 * max(pair.epsilon, *proved)))
     fig = figure(340, hovermode="closest", margin={"l": 8, "r": 12, "t": 12, "b": 8})
     fig.add_hline(y=pair.epsilon, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
@@ -239,7 +239,7 @@ def bound_chart(looks: Sequence[LossEstimate], pair: LeafPair) -> go.Figure:
     elif pair.loss < top:
         fig.add_hline(y=pair.loss, line={"color": color, "width": 2, "dash": "dot"})
         above = "bottom" if pair.loss > pair.epsilon else "top"
-        lines.append((pair.loss, f"<b>true for this pair: {apart(pair.loss, pair.epsilon)}</b>", above))
+        lines.append((pair.loss, f"<b>true for this pair: {distinct_text(pair.loss, pair.epsilon)}</b>", above))
     else:
         lines.append((top, f"true for this pair: {size(pair.loss)}, far above", "top"))
     for y, text, anchor in lines:
@@ -254,13 +254,16 @@ def bound_chart(looks: Sequence[LossEstimate], pair: LeafPair) -> go.Figure:
             xshift=4,
         )
     fig.add_scatter(
-        x=[look.trials for look in looks],
+        x=[estimate.trials for estimate in estimates],
         y=proved,
         mode="lines+markers",
         line={"color": color, "width": 3},
         marker={"size": 8, "color": color},
         name="proved",
-        text=[f"{look.trials:,} releases of either table:<br>a loss of at least {size(look.bound)}" for look in looks],
+        text=[
+            f"{estimate.trials:,} releases of either table:<br>a loss of at least {size(estimate.bound)}"
+            for estimate in estimates
+        ],
         hovertemplate="%{text}<extra></extra>",
     )
     fig.update_xaxes(
@@ -277,7 +280,7 @@ def bound_chart(looks: Sequence[LossEstimate], pair: LeafPair) -> go.Figure:
 
 
 def chance(p: float) -> str:
-    """Return the text of a probability of any size.
+    """Return a probability as text: a percentage, or "n in 10ᵏ" if it is below 0.01 %.
 
     >>> chance(0.204), chance(0.99973), chance(0.00012), chance(2e-22), chance(0.0)
     ('20.4 %', '99.97 %', '0.012 %', '2 in 10²²', 'less than 1 in 10³⁰⁰')
@@ -293,7 +296,7 @@ def chance(p: float) -> str:
 
 
 def size(loss: float) -> str:
-    """Return the text of a loss of any size.
+    """Return a privacy loss of any size as text, with a power of ten from 1 million on.
 
     >>> size(22.7009), size(110131.6), size(1.6e8), size(float("inf"))
     ('22.7', '110,132', '1.6 × 10⁸', '∞')
@@ -306,10 +309,10 @@ def size(loss: float) -> str:
     return f"{loss:.3g}" if loss < 1000 else number(round(loss))
 
 
-def apart(loss: float, epsilon: float) -> str:
+def distinct_text(loss: float, epsilon: float) -> str:
     """Return the text of a loss, with enough digits to differ from the text of ε.
 
-    >>> apart(0.010012, 0.01), apart(2.131, 1.0), apart(0.5, 0.5)
+    >>> distinct_text(0.010012, 0.01), distinct_text(2.131, 1.0), distinct_text(0.5, 0.5)
     ('0.01001', '2.13', '0.5')
     """
     texts = [size(loss), *(f"{loss:.{digits}g}" for digits in range(4, 10))]

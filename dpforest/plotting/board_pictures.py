@@ -30,7 +30,7 @@ def measure_picture(
     curve : sequence of (ε, mean, low, high)
         At least two points, in rising order of ε. The band reaches from low to high.
     needed : float
-        The needed value, which gets a line.
+        The required value of the measure, which gets a line.
     scale : MeasureScale
         Name, format and floor of the measure.
     ceiling : float or None
@@ -38,7 +38,7 @@ def measure_picture(
     chosen : Fraction, float or None
         The selected ε; None omits its line.
     certified : bool
-        True: ε is certified, and the curve is blue. False: the curve is gray.
+        Whether the ε of the curve are certified. If True, the curve is blue; otherwise it is gray.
     """
     points = np.asarray(curve, float)
     if len(points) < 2:
@@ -86,7 +86,7 @@ def measure_picture(
 
 
 def errors_picture(game: DistinguishingGame) -> str:
-    """Draw the least rate of misses that an attack can have at each rate of false alarms."""
+    """Draw the least miss rate that an attack can have at each false alarm rate."""
     rate = np.union1d(np.linspace(0, 1, 201), game.kinks())  # without the kinks, the drawn line would cut off corners
     least = game.misses(rate)
     x, y = 14 + 116 * rate, 84 - 80 * least
@@ -106,7 +106,7 @@ def errors_picture(game: DistinguishingGame) -> str:
 
 
 def icons_picture(guesses: HundredGuesses) -> str:
-    """Draw an attacker's hundred guesses as dots: right without the release, right because of the release, wrong."""
+    """Draw an attacker's hundred guesses: gray if right anyway, blue if right thanks to the release, empty if wrong."""
     fills = [GREY] * guesses.without + [BLUE] * guesses.more + ["none"] * guesses.wrong
     return _svg(
         100,

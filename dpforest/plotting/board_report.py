@@ -21,7 +21,7 @@ from dpforest.risk.guarantee import Guarantee, guarantee_of
 from dpforest.risk.rounding import factor_up, percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
 
-_FAILURE: Final = 0.001  # probability that a bound on beliefs fails if δ > 0
+_FAILURE: Final = 0.001  # if δ > 0, a bound on beliefs may fail with this probability
 
 
 class RatesByGroup(NamedTuple):
@@ -146,7 +146,8 @@ def render(report: BoardReport) -> str:
     Raises
     ------
     ValueError
-        If the prior or the number of rows of a person is out of range, or the curve has fewer than two points.
+        If the prior is not above 0 and below 1, if `rows_per_person` is below 1, or if the curve has fewer than two
+        points.
 
     Examples
     --------
@@ -208,8 +209,8 @@ def _certified_values(guarantee: Guarantee, prior: float, rows: int) -> dict[str
 def _belief(game: DistinguishingGame, prior: float) -> dict[str, str]:
     """Return one row of the page's table of beliefs, as texts in percent.
 
-    The row has a belief before the release, the upper bound of the belief after it, and the largest success rates of a
-    guess before and after the release.
+    The row has a belief before the release and the upper bound of this belief after the release. It also has the
+    largest probabilities of a right guess before and after the release.
     """
     if game.grouped.delta >= _FAILURE:
         after = "no bound"
@@ -244,7 +245,7 @@ def _many(n: int, noun: str) -> str:
 
 
 def _page() -> Template:
-    """Return the template, which escapes all values, and raises an error if a value is missing."""
+    """Return the template of the page. It escapes all values, and raises an error if a value is missing."""
     environment = Environment(
         loader=PackageLoader("dpforest.plotting", "."),
         autoescape=True,

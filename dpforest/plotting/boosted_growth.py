@@ -93,7 +93,7 @@ def alpha_by_level(traces: Sequence[TreeTrace], names: Sequence[str]) -> go.Figu
 
 
 def weight_spread(traces: Sequence[TreeTrace]) -> go.Figure:
-    """Draw the spread of the rows' boosting weights before each tree, and the public bound of a weight.
+    """Draw the spread of the rows' boosting weights before each tree, and the public bound on a weight.
 
     A thin line shows the range of the weights, a thick line their middle half, and a dot their median.
     """
@@ -133,7 +133,7 @@ def weight_spread(traces: Sequence[TreeTrace]) -> go.Figure:
 
 
 def contributions(values: np.ndarray, classes: Sequence, *, tree: int) -> go.Figure:
-    """Draw what each tree adds to one record's score.
+    """Draw what each tree adds to one record's score, and frame the bar of the selected tree (`tree`).
 
     A bar to the right favors the second class, and a bar to the left favors the first class.
     """

@@ -72,7 +72,7 @@ def share_of(loss: PrivacyLoss, budget: PrivacyLoss) -> str:
 
 
 def _unspent_text(amount: Fraction, budget: PrivacyLoss) -> str:
-    """Return the text of the unspent amount, rounded down."""
+    """Return the unspent amount as text, rounded down: in ε, or as a percentage of a budget in μ²."""
     return text_down(amount, 3) if budget.kind == PURE else f"{text_down(100 * amount / budget.amount, 3)} %"
 
 

@@ -25,13 +25,14 @@ def reach_curve(
 ) -> go.Figure:
     """Draw the mean of a measure against ε, with two bands below the curve.
 
-    The upper band is the luck of the noise: nearly all releases are above its lower edge. The lower band is the margin
-    for the held-out rows. An ε is predicted to be sufficient if both bands are above the line of the needed value.
+    The upper band shows the luck of the noise: nearly all releases are above its lower edge. The lower band shows the
+    margin for the held-out rows. An ε is predicted to be sufficient if both bands are above the line of the needed
+    value.
 
     Parameters
     ----------
     reach : Reach
-        Predicted values that the releases of the forest reach.
+        Prediction of the values that the releases of the forest reach at each ε.
     means : float array of shape (E,)
         Means over all simulated releases, at the ε of `reach`.
     needed : float
@@ -41,7 +42,7 @@ def reach_curve(
     scale : MeasureScale
         Format, floor and ceiling of the measure.
     certified : bool
-        True: the curve is blue, the color of certified ε.
+        Whether the ε are certified. If True, the curve is blue; otherwise it is vermillion.
     """
     eps, color = reach.epsilons, PRIVATE if certified else NOT_HELD
     nearly_all = np.minimum(reach.nearly_all, means)
@@ -106,7 +107,7 @@ def epsilon_by_forest(
     answers : sequence of Answer
         Answer of each forest, in the order from top to bottom.
     low, high : float
-        Ends of the grid of ε.
+        Smallest and largest ε of the grid.
     chosen : str
         The selected forest, whose ε is `epsilon`.
     scale : MeasureScale

@@ -30,11 +30,11 @@ class Series:
     name : str
         Name of the forest in the legend.
     place : int
-        Index of the line's color in `COLORS`.
+        Index of the line's color in `COLORS` and of its marker in `MARKERS`.
     published : bool
-        True: the line is dashed, because its ε is a claim that does not hold.
+        Whether the ε of the line is a claim that does not hold. Then the line is dashed.
     has_delta : bool
-        True: the line is dash-dotted, because the guarantee of its forest has a δ.
+        Whether the guarantee of the forest has a δ. Then the line is dash-dotted, unless it is dashed.
     epsilons, mean, low, high : float array of shape (E,)
         The ε of the points, and at each ε the mean and the lower and upper end of the band.
     texts : list of str
@@ -53,7 +53,7 @@ class Series:
 
     @property
     def dash(self) -> str:
-        """Return the dash style of the line."""
+        """Dash style of the line: "dash" for a claimed ε, "dashdot" for a guarantee with δ, otherwise "solid"."""
         return "dash" if self.published else "dashdot" if self.has_delta else "solid"
 
 
@@ -82,11 +82,11 @@ class MeasureScale:
     ceiling_text: str = ""
 
     def text(self, value: float) -> str:
-        """Return the text of a value of this measure."""
+        """Return a value of this measure as text: a percentage, or a number with three decimals."""
         return percent(value) if self.is_share else number(round(float(value), 3))
 
     def gap(self, high: float, low: float = 0.0) -> str:
-        """Return the text of the difference of two values, each rounded as in `text`.
+        """Return `high` minus `low` as text, each first rounded as in `text`.
 
         >>> accuracy = MeasureScale("accuracy", True, None, None)
         >>> accuracy.text(0.9741), accuracy.text(0.9456), accuracy.gap(0.9741, 0.9456)

@@ -36,12 +36,14 @@ def accuracy_curve(
     best: tuple[str, float] | None = None,
     certified: bool = True,
 ) -> go.Figure:
-    """Draw the accuracy of simulated releases at each ε, with lines for guessing and the best model without privacy.
+    """Draw the mean accuracy of simulated releases against ε, with a band of one standard deviation on each side.
+
+    Horizontal lines show the floor, the forest without noise, and the best other model without privacy.
 
     Parameters
     ----------
     epsilons : float array of shape (E,)
-        Budgets, rising.
+        The ε of the releases, rising.
     values : float array of shape (R, E)
         Accuracy, or balanced accuracy, of R simulated releases.
     nonprivate : float array of shape (R,)
@@ -56,7 +58,7 @@ def accuracy_curve(
         The best other model without privacy; None if unknown. The ceiling is the accuracy of this model, or of this
         forest without noise, whichever is larger.
     certified : bool
-        True: the curve is blue, the color of certified ε.
+        Whether the ε are certified. If True, the curve is blue; otherwise it is gray.
     """
     mean, spread, without_noise = values.mean(axis=0), spread_over(values), float(np.mean(nonprivate))
     eps = np.asarray(epsilons, float)
@@ -138,12 +140,12 @@ def epsilon_axis(fig: go.Figure, low: float, high: float, name: str) -> None:
 
 
 def mark_others(fig: go.Figure, marks: Sequence[tuple[float, str]]) -> None:
-    """Add small marks at the top of a chart over ε, with text on hover.
+    """Mark some ε by small triangles at the top of a chart over ε.
 
     Parameters
     ----------
     marks : sequence of (ε, words)
-        Budgets to mark, and the text that a mark shows on hover.
+        The ε to mark, and the text that each mark shows on hover.
     """
     for epsilon, words in marks:
         fig.add_annotation(
@@ -166,7 +168,7 @@ def spread_over(values: np.ndarray) -> np.ndarray:
 def horizontal_line(
     fig: go.Figure, ends: Sequence[float], y: float, color: str, dash: str, name: str, *, faint: bool = False
 ) -> None:
-    """Draw a horizontal line whose name is in the legend, where the name covers nothing in the figure."""
+    """Draw a horizontal line, and name it in the legend, so that the name covers nothing in the figure."""
     fig.add_scatter(
         x=list(ends),
         y=[y, y],

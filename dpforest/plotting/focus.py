@@ -141,7 +141,7 @@ def _nodes(fig: go.Figure, table: NodeTable, domain: Domain, drawing: Drawing, f
 
 
 def _texts(table: NodeTable, domain: Domain, drawing: Drawing) -> list[dict[str, Any]]:
-    """Return two lines of text for each node: its test or label, and after the class bar the result of `_rows_text`."""
+    """Return the two lines of text of each node: `_test_text` and, below it and after the class bar, `_rows_text`."""
     annotations = []
     for node in drawing.nodes:
         x, y, has_bar = drawing.level[node], drawing.height[node], bool(table.counts[node].any())
@@ -180,8 +180,8 @@ def _test_text(table: NodeTable, domain: Domain, node: int, drawing: Drawing) ->
 def _rows_text(table: NodeTable, domain: Domain, node: int) -> str:
     """Return the second line of text of a node: the most frequent class and its share or, for a leaf, the flip rate.
 
-    If the draws of tests are recorded, the line of an inner node also has the probability p with which its test was
-    drawn. After p, it has the ratio of p to the probability of the same test in a draw that ignores the rows.
+    If the draws of tests are recorded, the line of an inner node also shows the probability p with which its test was
+    drawn, and after p the ratio of p to the probability of the same test in a draw that ignores the rows.
     """
     flip, counts = float(table.flip[node]), table.counts[node]
     if table.trees.kind[node] == LEAF:

@@ -28,7 +28,7 @@ class Span:
 
 
 def spans(tree: Trees) -> Span:
-    """Return the spans of a single tree (`Trees.select`)."""
+    """Return the range of leaves below each node of `tree`, which must hold a single tree (`Trees.select`)."""
     n, level, parent = tree.n_nodes, tree.level, tree.parent
     n_leaves = (tree.kind == LEAF).astype(np.int64)
     nodes_of_level = [np.flatnonzero(level == depth) for depth in range(int(level.max(initial=0)) + 1)]

@@ -24,9 +24,9 @@ def rate_curves(epsilons: np.ndarray, values: np.ndarray, names: Sequence[str], 
     Parameters
     ----------
     epsilons : float array of shape (E,)
-        Budgets, rising.
+        The ε of the releases, rising.
     values : float array of shape (E, n_groups)
-        Mean rate over simulated releases.
+        Rate of each group at each ε, as the mean over simulated releases.
     names : sequence of str
         Names of the groups.
     epsilon : float
@@ -113,7 +113,7 @@ def rate_intervals(table: pd.DataFrame) -> go.Figure:
 
 
 def _colored_groups(rates: np.ndarray) -> list[int]:
-    """Return the groups that get a color, in order: all groups, or those with the lowest and the highest rates."""
+    """Return the indices of the groups that get a color: all groups, or those with the lowest and the highest rates."""
     known = np.flatnonzero(np.isfinite(rates))
     if len(known) <= _MOST_COLORED:
         return known.tolist()

@@ -44,7 +44,7 @@ class Curves:
     by_trees : dict of int to dict
         Lines at other numbers of trees. The depth is the one that the forest has if the user sets the number of trees.
     by_alpha : dict of str to dict
-        Lines with other choices of α, by name; only for boosted trees.
+        Lines with other choices of α, by the name of the choice; empty for forests that are not boosted.
     """
 
     epsilons: Sequence[float]
@@ -106,7 +106,7 @@ def drawn_tree(
     epsilons: Sequence[float],
     flips_at: Callable[[float], np.ndarray | None],
 ) -> dict[str, Any]:
-    """Describe one tree of a simulated release, from the root to at most `MOST_ENDS` ends of branches.
+    """Describe one tree of a simulated release, down to the level at which it has at most `MOST_ENDS` ends.
 
     Parameters
     ----------
@@ -128,11 +128,11 @@ def drawn_tree(
           ``left`` and ``right`` (horizontal extent, from 0 to 1), ``rows`` (number of rows; with a unit: of persons),
           ``rows_of_persons`` (with a unit: number of rows; else None), ``label`` (index of the class without noise; -1
           without rows), ``other`` (index of the class with the most rows except the label, which noise may publish),
-          ``flips`` (for each ε, the probability that noise changes the label; None if unknown), ``below`` (number of
-          leaves that an end stands for), and ``value`` (in boosted trees, what the leaf adds to a score, as text, with
-          the standard deviation of its noise; else empty). An end is a leaf, or a node whose children are not drawn.
-          The label of a leaf is the class with the most evidence (`ForestView.noise`). The label of an inner node, and
-          of a leaf of a boosted tree, is the class with the most rows.
+          ``flips`` (of an end, for each ε, the probability that noise changes the label; None if unknown), ``below``
+          (number of leaves that an end stands for; 0 for other nodes), and ``value`` (in boosted trees, what the leaf
+          adds to a score, as text, with the standard deviation of its noise; else empty). An end is a leaf, or a node
+          whose children are not drawn. The label of a leaf is the class with the most evidence (`ForestView.noise`).
+          The label of an inner node, and of a leaf of a boosted tree, is the class with the most rows.
         - ``depth``: largest level of the tree.
 
         A unit is a column of the domain that identifies persons.
@@ -207,7 +207,7 @@ def _values(view: ForestView, tree: int) -> list[str]:
 
 
 def _deepest_drawn(trees: Trees) -> int:
-    """Return the largest level at which the drawing can end its branches with at most `MOST_ENDS` ends."""
+    """Return the lowest level to draw: the deepest one with at most `MOST_ENDS` ends, but level 1 if there is none."""
     for level in range(int(trees.level.max()), 0, -1):
         ends = (trees.level == level) | ((trees.kind == LEAF) & (trees.level < level))
         if ends.sum() <= MOST_ENDS:

@@ -13,7 +13,7 @@ from dpforest.privacy.rationals import text_up
 
 SYMBOLS = ("circle", "square", "triangle-up")
 WIDTHS = (3.5, 2.5, 1.75)
-LINE_OF_TEXT = 0.085  # height of a name, as a share of the height of the curves
+LINE_OF_TEXT = 0.085  # height of a curve's name, as a share of the range of accuracy that the curves cover
 TICKS = tuple(a * 10**e for e in range(1, 8) for a in (1, 2, 5))
 
 
@@ -31,9 +31,9 @@ def learning_chart(
     target : float
         The required accuracy.
     needed : sequence of Needed
-        For each ε, the rows that reach the target.
+        For each ε, the number of rows with which the forest reaches the target.
     certified : bool
-        True: the curves are blue, the color of certified ε.
+        Whether the ε are certified. If True, the curves are blue; otherwise they are gray.
     """
     color = PRIVATE if certified else QUIET
     fig = figure(380, hovermode="closest", margin={"l": 8, "r": 12, "t": 28, "b": 8})
@@ -67,7 +67,7 @@ def learning_chart(
 
 
 def shade_beyond(fig: go.Figure, n_rows: int, right: float) -> None:
-    """Shade the part of the figure with more rows than the table has, if the x-axis reaches that far."""
+    """Draw a line at the table's number of rows, and shade the part with more rows if the x-axis reaches that far."""
     if right > 1.01 * n_rows:
         fig.add_vrect(x0=n_rows, x1=right * 1.5, fillcolor=QUIET, opacity=0.10, line_width=0, layer="below")
     fig.add_vline(x=n_rows, line={"color": QUIET, "width": 1, "dash": "dot"})
@@ -76,7 +76,10 @@ def shade_beyond(fig: go.Figure, n_rows: int, right: float) -> None:
 def draw_curve(
     fig: go.Figure, learning: Learning, epsilon: float, place: int, color: str, *, dashed: bool = True
 ) -> None:
-    """Draw the measured accuracy over rows at an ε and, if `dashed`, a dashed line of the extrapolated accuracy."""
+    """Draw the measured accuracy over rows at an ε and, if `dashed`, a dashed line of the extrapolated accuracy.
+
+    `place` is an index into `WIDTHS` and `SYMBOLS`.
+    """
     mean, error, extrapolation = learning.by_rows(epsilon), learning.error_by_rows(epsilon), beyond(learning, epsilon)
     line = {"color": color, "width": WIDTHS[place]}
     text = [
@@ -114,7 +117,7 @@ def draw_curve(
 
 
 def name_curves(fig: go.Figure, learning: Learning, ends: list[tuple[float, str, int]], height: float) -> None:
-    """Write the name of each curve before its first point; the name of the first curve (`place` 0) is bold."""
+    """Write the name of each curve to the left of its first point; the name of the first curve (`place` 0) is bold."""
     for y, name, i in _moved_apart(ends, LINE_OF_TEXT * max(height, 0.02)):
         fig.add_annotation(
             x=np.log10(learning.rows[0]),
@@ -159,7 +162,7 @@ def rows_axis(fig: go.Figure, learning: Learning, right: float) -> None:
 
 
 def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], target: float, color: str) -> None:
-    """Mark where each curve reaches the target."""
+    """Mark the number of rows at which each curve reaches the target, if this number is known."""
     for i, (epsilon, need) in enumerate(zip(epsilons, needed, strict=True)):
         if need.rows is None or need.times is None:
             continue
@@ -184,7 +187,7 @@ def _mark(fig: go.Figure, epsilons: Sequence[float], needed: Sequence[Needed], t
 
 
 def _moved_apart(ends: list[tuple[float, str, int]], least: float) -> list[tuple[float, str, int]]:
-    """Move the names of curves up, so that each is at least `least` above the name below it."""
+    """Move the names of curves up, so that each name is at least `least` above the next lower name."""
     moved: list[tuple[float, str, int]] = []
     for y, name, i in sorted(ends):
         moved.append((y if not moved else max(y, moved[-1][0] + least), name, i))

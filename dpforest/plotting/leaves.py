@@ -97,7 +97,7 @@ def flip_histogram(
 
 
 def votes(labels: np.ndarray, flip: np.ndarray, classes: tuple, *, tree: int, truth: int | None = None) -> go.Figure:
-    """Draw a square for each tree's vote on one record, colored by the flip rate of the record's leaf.
+    """Draw a square for each tree's vote on one record, colored by the flip rate of the record's leaf in this tree.
 
     Parameters
     ----------

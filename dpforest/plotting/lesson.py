@@ -37,7 +37,7 @@ def lesson_figure(height: int = HEIGHT, **layout) -> go.Figure:
 
 
 def enlarged(fig: go.Figure) -> go.Figure:
-    """Enlarge a figure for a projector."""
+    """Enlarge a figure in place for a projector, and return it."""
     fig.update_layout(height=PROJECTED, legend_font_size=PROJECTED_TYPE)
     for axis in (fig.update_xaxes, fig.update_yaxes):
         axis(tickfont_size=PROJECTED_TYPE, title_font_size=PROJECTED_TYPE)
@@ -149,7 +149,7 @@ def leaf_lies(lies: np.ndarray, selected: int | None) -> go.Figure:
 
 
 def small_percent(share: float) -> str:
-    """Return the text of a share, with more digits if it is small.
+    """Return a share as a percentage, with one decimal from 1 % on, and with up to three decimals below.
 
     >>> small_percent(0.1839), small_percent(0.00337), small_percent(0.0000227)
     ('18.4 %', '0.34 %', '0.002 %')

@@ -61,7 +61,7 @@ def promise_counted(
 def rebuilt_by_epsilon(
     epsilons: Sequence[float], right: Sequence[float], limit: Sequence[float], selected: str, *, is_shown: bool
 ) -> go.Figure:
-    """Draw against ε how many of thirty students an attack reconstructs correctly.
+    """Draw against ε the number of students, out of thirty, whose secret an attack reconstructs correctly.
 
     A line shows the result of a fair coin, and another line the limit of any attacker.
 
@@ -70,8 +70,8 @@ def rebuilt_by_epsilon(
     epsilons : sequence of float
         Budgets on the x-axis, rising.
     right, limit : sequence of float
-        Number of students that the attack reconstructs, and limit for any attacker. Both have one number for each ε,
-        and a last number for a release of exact counts.
+        Mean number of secrets that the attack reconstructs correctly, and limit for any attacker. Both have one number
+        for each ε, and a last number for a release of exact counts.
     selected : str
         The selected ε as text, or "exact".
     is_shown : bool

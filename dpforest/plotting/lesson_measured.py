@@ -18,8 +18,8 @@ _TABLES = {"school": ("circle", PRIVATE), "hospital": ("triangle-up", _OTHER), "
 def votes(trees: Sequence[int], accuracy: Sequence[float], lies: Sequence[float], selected: int | None) -> go.Figure:
     """Draw the accuracy of a forest's vote against its number of trees.
 
-    Bars show the share of rows in leaves that publish a wrong label (`lies`). `selected` is the number of trees with a
-    ring. If it is None, the figure hides the answer, and shows the accuracy of one tree only.
+    Bars show the share of rows in leaves that publish a wrong label (`lies`). A ring marks the number of trees
+    `selected`. If `selected` is None, the figure hides the answer, and shows the accuracy of one tree only.
     """
     places, names = list(range(len(trees))), [str(n) for n in trees]
     fig = lesson_figure(showlegend=True)
@@ -88,7 +88,7 @@ def depths(
 ) -> go.Figure:
     """Draw accuracy against depth for a forest at one ε, for the same trees without noise, and for guessing.
 
-    If `is_shown` is False, the line of the forest at this ε is hidden.
+    If `is_shown` is False, the line of the private forest is hidden.
     """
     fig = lesson_figure(showlegend=True)
     places = list(range(len(depth)))

@@ -33,10 +33,10 @@ def success_chart(
     best : float, optional
         Expected share of the best attacker on this record.
     claimed : float, optional
-        For a forest that is not certified: the success rate that follows from the ε that it claims. The chart draws it
-        instead of `limit`. The line turns vermillion once the lower end of the confidence interval exceeds it.
+        For a forest that is not certified: the success rate that follows from its claimed ε. The chart draws a line at
+        this rate instead of `limit`. Line and curve turn vermillion once the confidence interval is above this rate.
     axis_end : int
-        Number of guesses that the horizontal axis reaches at least.
+        Smallest number of guesses at which the horizontal axis may end.
     """
     drawn_estimates = [estimate for estimate in estimates if estimate.trials >= MIN_TRIALS] or list(estimates)
     is_exceeded = bool(claimed is not None and drawn_estimates and drawn_estimates[-1].low > claimed)

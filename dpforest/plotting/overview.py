@@ -51,8 +51,8 @@ def tree_overview(
     path : sequence of int
         Nodes on the path of a selected record.
     by_records : bool
-        If True, the width of a leaf is its number of records, so empty leaves are invisible. If False, all leaves have
-        the same width.
+        If True, the width of a leaf is proportional to its number of records, so an empty leaf is invisible. If False,
+        all leaves have the same width.
     """
     tree, flip = nodes.trees, nodes.flip
     leaf_spans = spans(tree)
@@ -122,10 +122,10 @@ def _borders(nodes: NodeTable, leaf_spans: Span, by_records: bool) -> np.ndarray
 
 
 def _columns(leaf_spans: Span, flip: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean flip rate and the state of each box of the heatmap, which is a level and a group of leaves.
+    """Return the mean flip rate and the state of each box of the heatmap: one box for each level and group of leaves.
 
-    `first` has the first leaf of each group. State 0 means that the box has no node, state 1 that it has only nodes
-    without data, and state 2 that it has a node with data.
+    `first` has the index of the first leaf of each group. State 0 means that the box has no node, state 1 that it has
+    only nodes without data, and state 2 that it has a node with data.
     """
     known = np.append(np.isfinite(flip), False)
     value = np.append(np.where(known[:-1], flip, 0.0), 0.0)
@@ -172,7 +172,7 @@ def _click_layer(fig: go.Figure, leaf_spans: Span, borders: np.ndarray, table: N
 
 
 def describe(table: NodeTable, domain: Domain, node: int) -> str:
-    """Return a description of a node in a few lines, for a hover label."""
+    """Return a few lines of text for the hover label of a node: its level, test or label, rows, and flip rate."""
     tree, flip, is_leaf = table.trees, float(table.flip[node]), table.trees.kind[node] == LEAF
     answer_text = answer(tree, domain, node, 40)
     lines = [

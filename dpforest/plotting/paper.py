@@ -113,7 +113,8 @@ def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], ti
     Raises
     ------
     PaperError
-        If there is no browser, or the browser takes too long.
+        If kaleido or the browser is missing, if another figure blocks the browser for `SECONDS`, or if the browser
+        fails or takes longer than `SECONDS`.
     """
     if why := missing():
         raise PaperError(why)
@@ -129,7 +130,7 @@ def rendered(figure: go.Figure | dict[str, Any], kind: Literal["svg", "pdf"], ti
 
 
 def _draw(spec: dict[str, Any], kind: str) -> bytes:
-    """Draw in a separate process, whose browser keeps its files in a new folder, and remove this folder afterwards."""
+    """Draw a figure in a separate process. Its browser keeps its files in a new folder, which is removed afterwards."""
     folder = mkdtemp(prefix="dpforest_figure_")
     try:
         process = subprocess.run(

@@ -1,6 +1,7 @@
-"""Program that draws one figure for `paper.py`: it reads JSON from standard input and writes SVG or PDF to its output.
+"""Program that draws one figure for `paper.py`.
 
-Its arguments are the format and the path of the browser.
+It reads the figure as JSON from standard input, and writes SVG or PDF to standard output. Its arguments are the format
+and the path of the browser.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ VERDICTS: Final = {  # the shapes differ, so that readers do not depend on the c
     "contradicts": VerdictLook("x", "✕", "#8F6FC4"),
     "not comparable": VerdictLook("circle-open", "○", QUIET),
 }
-_WIDE: Final = 50  # least ratio of largest to smallest value for a logarithmic axis
+_WIDE: Final = 50  # the x-axis is logarithmic from this ratio of largest to smallest position on
 
 
 def published_and_ours(
@@ -50,8 +50,8 @@ def published_and_ours(
     settings : sequence of str
         Name of each cell.
     published, ours, certified : sequence of float
-        Printed value, our value in the published mode, and our value in the certified mode. The last is None for a
-        forest without privacy.
+        Printed value, our value in the published mode, and our value in the certified mode. The certified value is
+        None for a forest without privacy.
     spread : sequence of float
         Standard deviation of `ours` over folds.
     verdicts : sequence of str

@@ -104,7 +104,7 @@ def trade_off_curve(game: DistinguishingGame, attackers: Sequence[tuple[object, 
 
 
 def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
-    """Draw a hundred rows or persons, and mark the largest number of them about which an attacker can be right.
+    """Draw a hundred dots, one for each row or person, and color as many as an attacker can be right about.
 
     Parameters
     ----------

@@ -18,12 +18,12 @@ from dpforest.plotting.words import value_text
 from dpforest.tables.features import Feature, plural
 
 _POINTS = 48  # number of values of a numeric attribute at which its effect is drawn
-_TICKS = 4
+_TICKS = 4  # number of equal parts into which ticks divide the x-axis
 _MOST_VALUES = 24  # largest number of drawn values of a categorical attribute
 
 
 def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) -> go.Figure:
-    """Draw the share of correctly classified held-out records after each number of rounds.
+    """Draw the accuracy on held-out rows against the number of rounds.
 
     Parameters
     ----------
@@ -51,8 +51,9 @@ def accuracy_by_round(rounds: np.ndarray, accuracy: np.ndarray, floor: float) ->
 
 
 def typical_parts(names: Sequence[str], sizes: np.ndarray, noise: np.ndarray, *, most: int = 12) -> go.Figure:
-    """Draw the typical contribution of each attribute to a score, the largest on top, and the contribution of noise
-    alone.
+    """Draw a bar for each attribute's typical contribution to a score, and a mark for the contribution of noise alone.
+
+    The largest contribution is on top.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def effect(feature: Feature, codes: np.ndarray, scores: np.ndarray, noise: np.nd
     codes : int array of shape (n,)
         Result of `codes_shown`.
     scores, noise : float array of shape (n,)
-        Score at each value in log-odds, and the standard deviation of its noise.
+        Mean score at each code in log-odds, and the standard deviation of its noise.
     """
     fig = figure(280, hovermode="closest", margin={"l": 8, "r": 36, "t": 8, "b": 8})
     band = np.nan_to_num(2 * noise)

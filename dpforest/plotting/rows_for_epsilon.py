@@ -31,9 +31,9 @@ def exchange_chart(
     epsilons : sequence of float
         Budgets of all curves.
     exchange : Exchange or None
-        The two numbers of rows that the arrow connects; None if no number of rows compensates for the smaller ε.
+        The two numbers of rows that the arrow connects. None, or an unknown `Exchange.times`, omits the arrow.
     certified : bool
-        True: the curves are blue, the color of certified ε.
+        Whether the ε are certified. If True, the curves are blue; otherwise they are gray.
     """
     color = PRIVATE if certified else QUIET
     fig = figure(380, hovermode="closest", margin={"l": 8, "r": 12, "t": 28, "b": 8})

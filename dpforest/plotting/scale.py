@@ -68,14 +68,15 @@ def scale_picture(feature: Feature, rows: np.ndarray, released: np.ndarray | Non
 
 
 def _value(feature: Feature, cell: int) -> float:
-    """Return the value at which a cell begins."""
+    """Return the value of the attribute at which a cell of the histogram begins."""
     return value_at(feature, feature.first_code + (N_CODES - feature.first_code) * cell // CELLS)
 
 
 def value_at(feature: Feature, code: int) -> float:
-    """Return the value at which a code of a numeric attribute begins, rounded to three digits.
+    """Return the value at which a code of a numeric attribute begins, rounded to three significant digits.
 
-    The ends of the public range are not rounded.
+    The last code has the upper end of the public range, which is not rounded. Values from 10¹⁵ on are not rounded
+    either.
     """
     assert feature.low is not None and feature.high is not None
     if code >= N_CODES - 1:

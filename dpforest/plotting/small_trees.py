@@ -32,9 +32,10 @@ def small_trees(view: ForestView, codes: np.ndarray) -> dict[str, Any]:
     dict
         - ``trees``: one dictionary for each of the first `MOST_TREES` trees. ``nodes`` has for each node down to level
           `DEEPEST` its horizontal position from 0 to 99, its level, and the index of its parent (-1 for the root).
-          ``path`` has the indices of the nodes that the row passes. ``label`` is the class of the row's leaf, by index.
-          ``added`` is what this leaf adds to a score, as text; it is empty if trees vote instead of adding scores.
-          ``score`` is the class to whose score alone the tree adds, by index; -1 if there is no such class.
+          ``path`` has the indices of the nodes that the row passes. ``label`` is the index of the class that the row's
+          leaf supports; -1 if it supports several classes. ``added`` is what this leaf adds to a score, as text; it is
+          empty if trees vote instead of adding scores. ``score`` is the index of the only class to whose score the
+          tree adds; -1 if there is no such class.
         - ``votes``: number of trees that vote for each class, over all trees; empty if trees add scores.
         - ``classes``: names of the classes.
         - ``n_trees``: number of all trees.
@@ -56,7 +57,7 @@ def small_trees(view: ForestView, codes: np.ndarray) -> dict[str, Any]:
 
 
 def _class_of(view: ForestView, tree: int) -> int:
-    """Return the class whose trees include this tree, by index; -1 if all trees serve all classes."""
+    """Return the index of the only class to whose score a tree adds; -1 if there is no such class."""
     if view.class_of_tree is None or view.domain.n_classes == 2:
         return -1
     return int(view.class_of_tree[tree])

@@ -39,7 +39,7 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 def escape(value: object, most: int = 0) -> str:
-    """Return a text from data with its markup escaped for plotly, cut to `most` characters. If `most` is 0, keep all.
+    """Return a text from data, cut to `most` characters (0 for no limit), with its markup escaped for plotly.
 
     >>> escape("<b>a</b>"), escape("a long name", 6)
     ('&lt;b&gt;a&lt;/b&gt;', 'a lon…')
@@ -71,7 +71,9 @@ def flip_percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return the text of a number: whole numbers with a comma for thousands, others with up to four significant digits.
+    """Return a number as text: a whole number with commas, any other number with up to four significant digits.
+
+    Numbers from 10,000 on are rounded to whole numbers.
 
     >>> number(1234567), number(0.00012345), number(12.5)
     ('1,234,567', '0.0001234', '12.5')
@@ -89,7 +91,7 @@ def highest_flip(n_classes: int) -> float:
 def figure(height: int, **layout) -> go.Figure:
     """Return an empty figure with the layout that all figures share.
 
-    Only figures of the lesson set a text size. For other figures, the page or the module `paper` sets it.
+    Only figures of the lesson set a text size. For other figures, the page or the module `paper` sets the size.
     """
     settings = {
         "height": height,

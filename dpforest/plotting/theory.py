@@ -45,7 +45,7 @@ class Axis:
     percent: bool = False
 
     def clip(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Limit values to one axis length beyond the ends of the axis, or on a log axis to a factor of ten."""
+        """Limit values to at most one axis length (on a log axis, a factor of ten) beyond the ends of the axis."""
         finite = np.nan_to_num(np.asarray(values, float), nan=np.nan, posinf=1e300, neginf=-1e300)
         if self.log:
             return np.clip(finite, self.low / 10, self.high * 10)
@@ -57,7 +57,7 @@ class Axis:
         return float(min(max(value, self.low), self.high))
 
     def layout(self) -> dict[str, Any]:
-        """Return the layout of the axis for plotly."""
+        """Return the settings of the axis for plotly: title, type, range, and ticks."""
         ends = np.log10([self.low, self.high]) if self.log else np.array([self.low, self.high])
         pad = 0.02 * (ends[1] - ends[0])
         values = self._ticks()
@@ -90,7 +90,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class FormulaCurve:
-    """Line of a formula: gray for a bound, another color for a selected rule. `dash` is the number of a dash style."""
+    """Line of a formula: gray for a bound, another color for a selected rule. `dash` is an index into `_DASHES`."""
 
     x: Sequence[float] | np.ndarray
     y: Sequence[float] | np.ndarray
@@ -102,7 +102,7 @@ class FormulaCurve:
 
 @dataclass(frozen=True)
 class Dots:
-    """Measured values, each drawn as a dot with a hover text. `symbol` is the number of a marker."""
+    """Measured values, each drawn as a dot with a hover text. `symbol` is an index into `_SYMBOLS`."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -195,7 +195,7 @@ def theory_chart(chart: Chart) -> go.Figure:
 
 
 def tick_text(value: float, percent: bool = False) -> str:
-    """Return the text of a number of any size on an axis.
+    """Return a number of any size as the text of a tick: a percentage, a plain number, or a power of ten.
 
     >>> tick_text(0.5, True), tick_text(30_000), tick_text(1e7), tick_text(3e-5), tick_text(1e-4, True)
     ('50 %', '30,000', '10⁷', '3 × 10⁻⁵', '0.01 %')

@@ -11,7 +11,7 @@ from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
 
 
 def question(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
-    """Return the text of a node's test; empty for a leaf."""
+    """Return the text of a node's test, with names cut to `most` characters; empty for a leaf."""
     kind = trees.kind[node]
     if kind == LEAF:
         return ""
@@ -58,7 +58,10 @@ def answer(trees: Trees, domain: Domain, node: int, most: int = 22) -> str:
 
 
 def explanation(trees: Trees, domain: Domain, node: int) -> str:
-    """Return the full text of a test, for a hover label. A threshold on categories lists those after the threshold."""
+    """Return the full text of a test, for a hover label.
+
+    If the test has a threshold on categories, the text lists all categories after the threshold.
+    """
     if trees.kind[node] != NUMERIC or domain.features[trees.feature[node]].kind == "numeric":
         return question(trees, domain, node, 60)
     feature, t = domain.features[trees.feature[node]], int(trees.threshold[node])

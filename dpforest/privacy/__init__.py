@@ -1,6 +1,6 @@
 """Release results that depend on private rows, and charge a ledger for each release.
 
-``release`` draws and charges, ``ledger`` adds up costs, and ``certificate`` states the promise. ``loss`` holds the unit
+``release`` draws the results, ``ledger`` adds up costs, and ``certificate`` states the promise. ``loss`` holds the unit
 of cost: ε, or μ² of Gaussian differential privacy. ``normal_bounds`` bounds the δ of a Gaussian loss from above.
 ``laws``, ``noisy_counts`` and ``mechanisms`` compute the exact law of every release. ``samplers`` draws from these laws
 in integers, and ``gaussian`` draws rounded Gaussian noise. ``simulators`` draws quickly in floats, for demonstrations

@@ -68,7 +68,7 @@ class Certificate:
         δ of the promise: 0 for pure privacy. For Gaussian privacy, the δ > 0 at which `epsilon` and `true_epsilon`
         hold.
     kind : {"pure", "gaussian"}
-        Kind of privacy loss: ε-differential privacy, or Gaussian differential privacy.
+        Kind of privacy loss: ε of pure differential privacy, or μ of Gaussian differential privacy.
     mu_squared : Fraction or None
         For a certified Gaussian forest, the proved square of μ, the parameter of Gaussian differential privacy;
         otherwise None. This μ implies (ε, δ)-differential privacy with ε = `loss` and δ = `delta`.
@@ -388,7 +388,7 @@ def certify(
 
 
 def _epsilons(ledger: Ledger, nominal: Fraction | float | None, delta: float) -> tuple[Fraction | float | None, float]:
-    """Return the nominal ε, and the ε of the spent loss as a float, rounded up."""
+    """Return the nominal ε, and the ε of the loss that the ledger spent. The second is a float, rounded up."""
     if ledger.budget is None or ledger.kind == PURE:
         return ledger.epsilon if nominal is None else nominal, float_up(ledger.spent)
     epsilon = ledger.budget.epsilon(delta) if nominal is None else nominal

@@ -16,7 +16,7 @@ from dpforest.privacy.tradeoff_curve import steps_of
 
 
 def to_dp_events(ledger: Ledger) -> dict[str, Any]:
-    """Return the name of the neighbor relation, and the composed event of all steps.
+    """Return the name of the neighbor relation, and one composed event for all queries of the ledger.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ MOST_EXPONENT: Final = 50.0  # cap of the exponent in the author's code for the 
 
 
 def pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
-    """Return the probability of each label.
+    """Return the probability of each label of each leaf.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def log_pmf(mechanism: str, counts: np.ndarray, rate: float) -> np.ndarray:
 def published_exponent(gap: np.ndarray, epsilon: float, *, clamped: bool) -> np.ndarray:
     """Return a_j = (ε/2) exp(jε), the published exponent of a top label with lead j = `gap` (docs/PAPERS.md).
 
-    The author's code caps the exponent at 50. It also sets the exponent to 50 if the smooth sensitivity S* = exp(-jε)
-    is below 1e-10. For ε > 1e-8, the exponent is then above 50 anyway, so `clamped` applies only the cap.
+    The code of the paper's author caps the exponent at 50. It also sets the exponent to 50 if the smooth sensitivity
+    S* = exp(-jε) is below 1e-10. For ε > 1e-8, the exponent is then above 50 anyway, so `clamped` applies only the cap.
     """
     with np.errstate(over="ignore"):
         a = 0.5 * epsilon * np.exp(np.asarray(gap, float) * epsilon)
@@ -84,7 +84,7 @@ def published_exponent(gap: np.ndarray, epsilon: float, *, clamped: bool) -> np.
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the softmax of each row; the largest score of a row is 0."""
+    """Return the logarithm of the softmax of each row of `scores`, whose largest score must be 0."""
     return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
 

@@ -1,9 +1,9 @@
 """The ledger: every query that a release answers from private rows, and its cost, in exact fractions.
 
 Some uses of the rows are not in the ledger, because its budget does not pay for them (docs/PRIVACY.md): the reading of
-a file, a schema that is read from rows, a count of the rows, figures on the screen of the curator (the person who holds
-the table), sweeps over settings, and other releases. The ledger of a forest without privacy has no budget. The same
-holds for a published mechanism whose privacy claim is wrong.
+a file, a domain that is inferred from rows, a count of the rows, figures on the screen of the curator (the person who
+holds the table), sweeps over settings, and other releases. The ledger of a forest without privacy has no budget. The
+same holds for a published mechanism whose privacy claim is wrong.
 
 Composition rules (docs/PRIVACY.md):
 
@@ -89,7 +89,7 @@ def unit_words(unit: str | None) -> str:
 
 
 class Ledger:
-    """The budget of one table, and the queries that have spent it.
+    """The privacy budget of one release from a table, and the queries that spend this budget.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ class Ledger:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Ledger":
-        """Rebuild a ledger by charging every entry again. So entries that exceed the budget raise a BudgetError."""
+        """Rebuild a ledger by charging each entry again, which raises BudgetError if the entries exceed the budget."""
         ledger = cls(_written_loss(data, "epsilon", "mu_squared"), data["neighbors"], unit=data.get("unit"))
         if data.get("kind", PURE) != ledger.kind:
             raise ValueError("the budget of the ledger is not of its kind")

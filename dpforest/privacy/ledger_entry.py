@@ -29,7 +29,7 @@ def rows_changed(neighbors: str) -> int:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One kind of query of private rows.
+    """One kind of query of private rows, and its cost.
 
     Attributes
     ----------

@@ -95,7 +95,7 @@ class PrivacyLoss:
 
     @property
     def mu(self) -> Fraction:
-        """μ of a Gaussian loss, with 60 digits, rounded up."""
+        """μ of a Gaussian loss, with 60 digits, rounded up. Raises MixedLossesError for a pure loss."""
         return Fraction(sqrt(bounds(self.mu_squared)).high)
 
     @property
@@ -247,7 +247,7 @@ def mu_for(epsilon: float | str | Rational, delta: float | str | Rational) -> Pr
     Raises
     ------
     ValueError
-        If δ is not above 0 and below 1, or if no μ² of at least 10^-39 is private enough.
+        If ε is negative, if δ is not above 0 and below 1, or if no μ² of at least 10^-39 is private enough.
 
     Examples
     --------

@@ -24,7 +24,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 def discrete_laplace_pmf(z: np.ndarray, scale: float) -> np.ndarray:
-    """Return P(Z = z) for discrete Laplace noise Z of this scale, float array of the shape of z."""
+    """Return P(Z = z) for discrete Laplace noise Z of this scale, as a float array of the shape of `z`."""
     q = np.exp(-1.0 / scale)
     return -np.expm1(-1.0 / scale) / (1 + q) * q ** np.abs(z)
 
@@ -104,7 +104,7 @@ def continuous_argmax_pmf(counts: np.ndarray, scale: float, negative: str = "cla
 
 
 def discard_probability(counts: np.ndarray, scale: float) -> np.ndarray:
-    """Return the probability that the rule "paper" discards the noisy counts of a leaf, float array (n_leaves,).
+    """Return the probability that the rule "paper" discards the noisy counts, for each leaf (row of `counts`).
 
     The counts have discrete Laplace noise of this scale.
     """

@@ -65,7 +65,7 @@ class Choices(Protocol):
         """Number of trees."""
 
     def exact_rate(self, epsilon: Fraction) -> Fraction:
-        """Return the rate (`mechanisms`) at a leaf of one tree, for a forest that claims `epsilon`."""
+        """Return the rate of the mechanism in one tree (see `mechanisms`), for a forest that claims `epsilon`."""
 
 
 def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, ...]:
@@ -89,7 +89,8 @@ def reasons(choices: Choices, n_classes: int, epsilon: Fraction) -> tuple[str, .
             "The rows are shuffled and dealt out in equal blocks, one a tree: one row more or less changes the size "
             f"of every block, which costs up to {choices.n_trees} times as much as in one tree."
             if choices.neighbors == ADD_REMOVE and choices.n_trees > 1
-            else "The rows are shuffled and dealt out in equal blocks and the rest is dropped: for reproduction only."
+            else "The rows are shuffled and dealt out in equal blocks, and the remaining rows are dropped, as in the "
+            "published code."
         )
     return (*sentences, *ideal_loss(loss, epsilon), REPRODUCTION)
 
@@ -135,13 +136,13 @@ def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
     exact_beta, exact_alpha = choices.beta == "published", choices.alpha in ("noisy", "carried", "published")
     if exact_beta:
         sentences.append(
-            "G1: the coefficient β of each tree is computed from the private rows and published without noise, so "
-            "there is no finite ε: even at ε near 0 the forest learns."
+            "G1: the coefficient β of each tree is computed from the private rows and published without noise. It "
+            "gives exact facts about the rows, however small ε is, so there is no finite ε."
         )
     if exact_alpha:
         sentences.append(
-            "G2: objective calibration sets α to the exact training error of the tree so far, which decides how "
-            "splits are drawn: up to one exact statistic for each split."
+            "G2: α is the exact training error of the tree so far (objective calibration). As α decides how splits are "
+            "drawn, each split can reveal one exact statistic."
         )
     if exact_beta:
         sentences.append(
@@ -150,8 +151,8 @@ def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
         )
     if choices.largest_link > choices.max_leaf:
         sentences.append(
-            f"G4: leaves get noise for the range from {-choices.max_leaf:g} to {choices.max_leaf:g}, to which they are "
-            f"clamped only afterwards: before the noise they reach {choices.largest_link:.3g}."
+            f"G4: leaves get the noise that values from {-choices.max_leaf:g} to {choices.max_leaf:g} need. But they "
+            f"are clamped to this range only after the noise; before it, they reach {choices.largest_link:.3g}."
         )
     if choices.neighbors == ADD_REMOVE:
         sentences.append("G6: the noise depends on the exact number of rows, which is private under add-remove.")
@@ -192,7 +193,7 @@ def multinomial_reasons(nominal: Fraction | float, epsilon: Fraction) -> tuple[s
         "A branch ends where the exact number of rows is small or their labels agree, so the shape of a tree tells "
         "single rows apart, and it depends on the rows that decide leaves as well.",
         "Features that are constant, categories and classes that do not occur in a branch are never drawn there, which "
-        "shows that nobody has them.",
+        "shows that no row has them.",
         "The accounting assumes trees of at most 10 levels, which nothing enforces.",
         "Rows are dealt out in parts of fixed size, so one row more can move others.",
         REPRODUCTION,
@@ -204,7 +205,7 @@ def assign_blocks(n: int, n_trees: int, seed: int) -> np.ndarray:
 
     Returns
     -------
-    int32 array (n,)
+    int32 array of shape (n,)
         The tree of each row; -1 for a dropped row.
     """
     size = n // n_trees

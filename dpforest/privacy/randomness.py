@@ -31,7 +31,7 @@ class SecretSource:
     __slots__ = ()
 
     def words(self, n: int) -> np.ndarray:
-        """Return n fresh words of 64 bits, uint64 (n,)."""
+        """Return n fresh words of 64 bits, as a uint64 array of shape (n,)."""
         return np.frombuffer(bytearray(os.urandom(8 * n)), np.uint64)
 
     def reasons(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class DemoSource:
         self.seed = int(seed)
 
     def words(self, keys: np.ndarray, stream: int) -> np.ndarray:
-        """Return one word for every key (integers, any shape), as uint64 of the same shape."""
+        """Return one word of 64 bits for each key (integers, any shape), as a uint64 array of the same shape."""
         keys = np.asarray(keys).astype(np.uint64)
         with np.errstate(over="ignore"):  # the hash overflows by design; without the JIT, numpy warns of overflow
             return _keyed(stream_state(self.seed, stream), keys.reshape(keys.size)).reshape(keys.shape)

@@ -206,7 +206,7 @@ def text_down(x: float | Rational | None, digits: int = 6) -> str:
 
 
 def _decimal_text(x: float | Rational | None, digits: int, rounding: str) -> str:
-    """Return a number as text with at most `digits` significant digits; "∞" for None and infinity."""
+    """Return a number as text with at most `digits` significant digits, rounded by the mode `rounding` of decimal."""
     if x is None or x == math.inf:
         return "∞"
     exact = Fraction(int(x.numerator), int(x.denominator)) if isinstance(x, Rational) else Fraction(repr(float(x)))

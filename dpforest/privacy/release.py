@@ -1,4 +1,4 @@
-"""Release labels, counts and tables with noise. Each function charges the ledger before it draws.
+"""Release labels, counts and tables with noise. A ledger is always charged before noise is drawn.
 
 Every mechanism has a rate κ, the cost of one row added or removed in one tree. Let r be the number of rows that change
 between neighbors: 1 under add-remove and 2 under replace-one. Then κ = ε / r if each row is in one tree, and κ = ε / (r
@@ -54,7 +54,7 @@ _TOO_SMALL: Final = (
     "use a larger epsilon or fewer trees."
 )
 PARTITIONS: Final = ("independent", "shared")
-LABELS: Final = "label of each leaf"  # names of releases in the ledger
+LABELS: Final = "label of each leaf"  # names of the ledger entries for leaves
 COUNTS: Final = "class counts of each leaf"
 BLOCKS_REFUSED: Final = (
     "Splitting the rows into equal blocks cannot be certified: one row more or less changes the size of every block, "
@@ -103,8 +103,8 @@ def assign_rows(
 
     Parameters
     ----------
-    rows : int or integer array (n,)
-        The ids of the rows, or the number of rows, whose ids are then 0..n-1. In a demonstration, the draw of a row
+    rows : int or integer array of shape (n,)
+        The ids of the rows, or the number n of rows, whose ids are then 0..n-1. In a demonstration, the draw of a row
         depends only on the seed and the row's id. So if a row is removed, no other row moves to another tree. A release
         does not use ids.
     n_trees : int
@@ -120,7 +120,7 @@ def assign_rows(
 
     Returns
     -------
-    int32 array (n,)
+    int32 array of shape (n,)
         Tree of each row, from 0 to ``n_trees - 1``.
     """
     ids = None if isinstance(rows, int | np.integer) else np.asarray(rows)
@@ -187,6 +187,8 @@ def release_labels(
     BudgetError
         If the budget does not cover the release. Also if the partition is "blocks", if the mechanism is not private, or
         if the mechanism has no bound for a person with several rows.
+    ValueError
+        If `neighbors` is not the neighbor relation of the ledger, if the partition is unknown, or if ε is not positive.
     """
     if mechanism not in CERTIFIED:
         raise BudgetError(f"{mechanism!r} has no proof of privacy; certified are {', '.join(CERTIFIED)}.")

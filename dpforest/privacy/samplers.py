@@ -1,7 +1,8 @@
 """Exact samplers for a release, in integers without rounding.
 
-Every probability is exactly the rational number or the exponential in the docstring (Canonne, Kamath & Steinke 2020,
-arXiv 2004.00010, algorithms 1 and 2). Rates and scales are fractions of numbers below 2**32 (`rationals.py`).
+Every function draws with exactly the probability that its docstring states, a fraction or an exponential (Canonne,
+Kamath & Steinke 2020, arXiv 2004.00010, algorithms 1 and 2). Rates and scales are fractions of numbers below 2**32
+(`rationals.py`).
 
 Randomness comes as a *tape* of 16-bit lanes. A kernel draws one result for each row of its table, and each draw uses
 the next lanes of the tape. If the tape ends before a row is finished, the kernel does not store this row. The next call
@@ -216,7 +217,7 @@ def _discrete_laplace_kernel(tape, row, counts, num, den, out):
 
 
 def draw_uniform(n: int, n_trees: int, source: SecretSource) -> np.ndarray:
-    """Return n independent uniform draws from 0..n_trees-1, int32 (n,)."""
+    """Return n independent uniform draws from 0..n_trees-1, as an int32 array."""
     if not 1 <= n_trees < 2**16:
         raise ValueError(f"n_trees must lie between 1 and 65,535, not {n_trees}.")
     out = np.empty(n, np.int32)
@@ -225,7 +226,7 @@ def draw_uniform(n: int, n_trees: int, source: SecretSource) -> np.ndarray:
 
 
 def draw_permute_and_flip(counts: np.ndarray, rate: Fraction, source: SecretSource) -> np.ndarray:
-    """Draw one label per row of counts (n_leaves, n_classes) by permute-and-flip; uint8 (n_leaves,)."""
+    """Draw one uint8 label for each leaf (row of `counts`) by permute-and-flip on the counts."""
     counts, num, den = _kernel_arguments(counts, rate)
     out, order = np.empty(len(counts), np.uint8), np.empty(counts.shape[1], np.int64)
     run_tape(_permute_and_flip_kernel, len(counts), source, counts, num, den, order, out)
@@ -233,7 +234,7 @@ def draw_permute_and_flip(counts: np.ndarray, rate: Fraction, source: SecretSour
 
 
 def draw_exponential(counts: np.ndarray, rate: Fraction, source: SecretSource, *, top_only: bool = False) -> np.ndarray:
-    """Draw one label per row of counts (n_leaves, n_classes) by the exponential mechanism; uint8 (n_leaves,).
+    """Draw one uint8 label for each leaf (row of `counts`) by the exponential mechanism.
 
     The score of a label is its count or, with `top_only`, 1 for a top label and 0 for any other label.
     """
@@ -244,7 +245,7 @@ def draw_exponential(counts: np.ndarray, rate: Fraction, source: SecretSource, *
 
 
 def draw_noisy_counts(counts: np.ndarray, scale: Fraction, source: SecretSource) -> np.ndarray:
-    """Add independent discrete Laplace noise of this scale to counts, which may be negative; int64, same shape."""
+    """Return int64 counts with independent discrete Laplace noise of this scale. Given counts may be negative."""
     counts, num, den = _kernel_arguments(counts, scale, least=1 - _MAX_NOISY, most=_MAX_NOISY)
     out = np.empty(counts.size, np.int64)
     run_tape(_discrete_laplace_kernel, counts.size, source, counts.reshape(counts.size), num, den, out)
@@ -256,7 +257,7 @@ def _kernel_arguments(
 ) -> tuple[np.ndarray, int, int]:
     """Check that a kernel cannot overflow, and return counts, numerator and denominator for the kernel.
 
-    The default limits of counts are those for a draw of labels.
+    By default, the limits on counts are those of a draw of labels, which depend on the numerator of `ratio`.
     """
     counts = np.asarray(counts)
     if most is None:

@@ -94,12 +94,12 @@ def coarsened(scores: np.ndarray, sensitivity: int, nodes: int = 1) -> tuple[np.
 
 
 def rate_of(epsilon_each: Fraction, sensitivity: int) -> Fraction:
-    """Return the rate, rounded down so that the privacy loss is at most the charge."""
+    """Return the rate, at most `_MOST_RATE`, rounded down so that the privacy loss is at most the charge."""
     return round_down(min(epsilon_each / sensitivity, _MOST_RATE))
 
 
 def choice_pmf(scores: np.ndarray, allowed: np.ndarray, rate: float) -> np.ndarray:
-    """Return each candidate's probability, float (n_nodes, n_candidates). At an infinite rate, the best score wins."""
+    """Return the probability of each candidate at each node. At an infinite rate, only best candidates are drawn."""
     gap = np.where(allowed, scores - np.where(allowed, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True), 0)
     if np.isinf(rate):
         weight = np.where(allowed & (gap == 0), 1.0, 0.0)
@@ -117,7 +117,7 @@ def chosen_probability(
     *,
     nodes: int = 1,
 ) -> np.ndarray:
-    """Return the probability that `choose` draws these candidates, float (n_nodes,).
+    """Return for each node the probability that `choose` draws the candidate in `chosen`.
 
     Only the curator (the data holder) may see the result, because it depends on the private scores.
     """
@@ -138,7 +138,7 @@ def simulate_choices(scores: np.ndarray, allowed: np.ndarray, rate: float, seed:
 
 @njit(nogil=True, cache=True)
 def _inverse(scores, allowed, rate, state, out):
-    """Write a draw of each node to `out`: one uniform number, at which the distribution function is inverted."""
+    """Write a draw for each node to `out`: the inverse of the distribution function at a uniform number."""
     n_nodes, n_candidates = scores.shape
     weight = np.empty(n_candidates)
     for node in range(n_nodes):
@@ -165,7 +165,7 @@ def _inverse(scores, allowed, rate, state, out):
 
 
 def draw_choices(scores: np.ndarray, allowed: np.ndarray, rate: Fraction, source: SecretSource) -> np.ndarray:
-    """Draw an allowed candidate of each node, int64 (n_nodes,). P(c) is exactly proportional to exp(rate * score_c)."""
+    """Draw an allowed candidate c for each node, with a probability exactly proportional to exp(rate * score_c)."""
     scores, allowed = np.ascontiguousarray(scores, np.int64), np.ascontiguousarray(allowed, np.bool_)
     if scores.shape != allowed.shape or not allowed.any(axis=1).all():
         raise ValueError("`scores` and `allowed` need the same shape, and each node needs an allowed candidate.")

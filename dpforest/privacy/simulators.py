@@ -1,7 +1,8 @@
 """Fast simulations of releases, in floats and from a seed, for demonstrations.
 
-A simulation is never a release. The random number of a leaf (or cell) depends only on the seed and the number of the
-leaf. So if the counts of one leaf change, the draws of all other leaves stay the same.
+A simulation is never a release. The random number of a leaf (or of a cell) depends only on the seed, on the number of
+the leaf and, for a table, on the key of the table. So if the counts of one leaf change, the draws of all other leaves
+stay the same.
 """
 
 from typing import Final
@@ -59,7 +60,7 @@ def simulate_labels(
 
 
 def _keys(n: int, numbers: np.ndarray | None, each: int = 1) -> np.ndarray:
-    """Return the keys of n draws, uint64 (n,): by default 0..n-1, otherwise `each` keys for each of `numbers`."""
+    """Return uint64 keys of n draws: by default 0..n-1, otherwise `each` keys for each of `numbers`."""
     if numbers is None:
         return np.arange(n, dtype=np.uint64)
     return (np.asarray(numbers, np.uint64)[:, None] * _U(each) + np.arange(each, dtype=np.uint64)).reshape(n)
@@ -68,7 +69,7 @@ def _keys(n: int, numbers: np.ndarray | None, each: int = 1) -> np.ndarray:
 def simulate_noisy_counts(
     counts: np.ndarray, scale: float, seed: int, *, key: int = 0, leaves: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return counts with discrete Laplace noise of this scale, int64, same shape. `key` is the number of the table."""
+    """Add discrete Laplace noise of this scale to counts (int64). Tables with different keys have different draws."""
     counts = np.ascontiguousarray(counts, np.int64)
     out = np.empty(counts.size, np.int64)
     with np.errstate(over="ignore"):
@@ -78,7 +79,7 @@ def simulate_noisy_counts(
 
 
 def simulate_rounded_gaussian(values: np.ndarray, sigma: float, seed: int, *, key: int = 0) -> np.ndarray:
-    """Return values + round(sigma Z) for a standard normal Z, int64, same shape. `key` is the number of the table."""
+    """Return int64 values + round(sigma Z), Z standard normal. Tables with different keys have different draws."""
     values = np.ascontiguousarray(values, np.int64)
     out = np.empty(values.size, np.int64)
     with np.errstate(over="ignore"):
@@ -87,7 +88,7 @@ def simulate_rounded_gaussian(values: np.ndarray, sigma: float, seed: int, *, ke
 
 
 def simulate_laplace(counts: np.ndarray, scale: float, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
-    """Return counts with continuous Laplace noise of this scale (Bojarski et al., algorithm 2), float64, same shape."""
+    """Return float64 counts with continuous Laplace noise of this scale (Bojarski et al., algorithm 2)."""
     counts = np.ascontiguousarray(counts, np.int64)
     out = np.empty(counts.size, np.float64)
     with np.errstate(over="ignore"):

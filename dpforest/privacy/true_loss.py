@@ -61,7 +61,7 @@ def true_loss(
     rate : float or Fraction
         κ of a certified mechanism; the ε of each tree for a published mechanism.
     n_classes : int
-        Number of classes. It matters only for the mechanism "smooth-sensitivity-clamped".
+        Number of classes. It affects only the mechanism "smooth-sensitivity-clamped".
     neighbors : {"add-remove", "replace-one"}
         Neighbor relation: one row is added or removed, or one row is replaced.
     partition : {"independent", "shared", "blocks"}
@@ -161,8 +161,8 @@ def delta_lower_bound(
 def first_violation(epsilon: float, n_classes: int = 2) -> int:
     """Return the least lead at which one more row of the top label costs more than ε.
 
-    The mechanism is "smooth-sensitivity", without a cap of the exponent. Only leaves with at most two tied labels
-    count.
+    The mechanism is "smooth-sensitivity", without a cap of the exponent. A lead of 0 means two tied labels; leaves
+    with more tied labels are ignored.
     """
     changes = _changes(epsilon, n_classes, clamped=False, replaced=False, contenders=2)
     lead, tie = next(changes), next(changes)

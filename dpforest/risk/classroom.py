@@ -49,7 +49,7 @@ DOMAIN: Final = Domain(
 
 
 def attributes() -> np.ndarray:
-    """Return the public attributes: seat row, seat column, height, minutes to school, birthday; float (30, 5)."""
+    """Return the public attributes of the students, in the order of `DOMAIN`, as a float array of shape (30, 5)."""
     rng = np.random.default_rng(CLASS_SEED)
     seats = np.array([(r + 0.5, c + 0.5) for r in range(SEAT_ROWS) for c in range(SEAT_COLUMNS)])
     other_columns = [
@@ -63,13 +63,13 @@ def attributes() -> np.ndarray:
 def secrets(seed: int) -> np.ndarray:
     """Draw by a fair coin whether each student failed (0 or 1).
 
-    Without the release, about 15 of 30 guesses are right.
+    Without the release, an attacker guesses about 15 of the 30 secrets correctly.
     """
     return np.random.default_rng(10_000 + seed).integers(0, 2, N_STUDENTS)
 
 
 def spec_of(n_trees: int) -> ForestSpec:
-    """Return the plan of a random decision forest in which every student is in every tree, with all settings stated."""
+    """Return the `ForestSpec` of a random decision forest in which every student is in every tree."""
     forest = RandomDecisionForestClassifier(
         n_estimators=n_trees,
         max_depth=DEPTH,
@@ -99,7 +99,7 @@ def most_right(n_trees: int, epsilon: float) -> float:
 
 @lru_cache(maxsize=32)
 def members(n_trees: int, seed: int = TREE_SEED) -> np.ndarray:
-    """Return which students are in each leaf of all trees, bool (leaves, 30). The attacker knows this table.
+    """Return which students are in each leaf of all trees: bool of shape (n_leaves, 30), known to the attacker.
 
     Examples
     --------
@@ -116,11 +116,11 @@ def members(n_trees: int, seed: int = TREE_SEED) -> np.ndarray:
 
 
 def published_counts(failed: np.ndarray, n_trees: int, epsilon: float | None, seed: int, tree_seed: int = TREE_SEED):
-    """Return the published counts of passed and failed students in all leaves, int (leaves, 2).
+    """Return the published counts of passed and failed students, as int of shape (n_leaves, 2).
 
     Parameters
     ----------
-    failed : int array (30,)
+    failed : int array of shape (30,)
         1 for a student who failed, else 0.
     n_trees : int
         Number of trees whose leaf counts are published.
@@ -139,12 +139,12 @@ def published_counts(failed: np.ndarray, n_trees: int, epsilon: float | None, se
 
 
 def reconstruct(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Estimate all secrets by least squares on the counts. Estimates are from 0 to 1; above one half means "failed".
+    """Estimate all secrets from 0 to 1 by least squares on the counts; an estimate above one half means "failed".
 
-    Each leaf yields two equations for its number of failed students: from the count of failed students, and from the
-    count of passed students and the known number of students. The fit uses the mean of the two equations. The solver
-    (`bvls`) is exact. An iterative solver would miss the solution by about a millionth, so that an estimate of one half
-    would count as decided.
+    `table` is the result of `members`. Each leaf yields two equations for its number of failed students: from the count
+    of failed students, and from the count of passed students and the known number of students. The fit uses the mean of
+    the two equations. The solver (`bvls`) is exact. An iterative solver would miss the solution by about a millionth,
+    so that an estimate of one half would count as decided.
     """
     has_students = table.any(axis=1)
     rows = table[has_students].astype(float)

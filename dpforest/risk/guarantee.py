@@ -26,7 +26,7 @@ class Guarantee:
     Attributes
     ----------
     epsilon : float or Fraction
-        ε, at least 0; infinity if there is no bound. A float stands for its shortest decimal.
+        ε, at least 0; infinity if there is no bound. A float means the decimal number that Python prints for it.
     delta : float
         δ, from 0 to 1; 0 is pure differential privacy.
     neighbors : {"add-remove", "replace-one"}

@@ -43,7 +43,7 @@ from dpforest.trees.layout import Trees
 from dpforest.trees.released_scale import scale_histograms
 
 STATES: Final = 50_000  # number of random assignments of rows to trees that `best_success` averages over
-_FINALISTS: Final = 12
+_FINALISTS: Final = 12  # number of rows for which `most_exposed` computes `best_success`
 _WORK: Final = 4_000_000  # largest number of probabilities that the ranking of all rows computes
 
 
@@ -119,14 +119,14 @@ class Record:
     spec : ForestSpec
         Plan of the forest.
     rate : float
-        Rate of the mechanism at a leaf.
+        Rate κ of the mechanism at a leaf (`ForestSpec.leaf_rate`).
     other_counts : int64 array of shape (n_trees, n_classes)
         For each tree, the counts of all other rows in the leaf that the record reaches. The counts include every row in
         every tree, even if the forest draws each row into one tree.
     label : int
         Class index of the record.
     stand_in : int or None
-        Class index of the row that replaces the record under replace-one.
+        Class index of the row that replaces the record under replace-one; None under add-remove.
     n_rows : int
         Number of rows of the table, including the record.
     """
@@ -176,8 +176,8 @@ def count_in_leaves(
 ) -> RowsInLeaves:
     """Count all rows in all leaves of a random structure. Parameters are as for `attack_record`.
 
-    Before trees grow, a fit queries the number of rows and the scale. This function draws the answers once, from `seed`
-    and the whole table.
+    Before trees grow, a fit queries the number of rows and the scale (histograms of the numeric attributes). This
+    function draws the noisy answers once, from `seed` and the whole table.
     """
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
@@ -210,9 +210,10 @@ def best_success(record: Record, *, seed: int = 0) -> float:
 
     TV is the total variation between the laws of a release without and with the record.
 
-    If the record is in every tree, the laws of its leaves are composed on a grid. The grid rounds the success rate up,
-    by less than 0.001 (Doroshenko et al. 2022). If each row is in one tree, the success rate is the mean over `STATES`
-    random assignments of rows to trees, with a standard error of at most 0.001.
+    If the record is in every tree, or if leaves release noisy counts, the laws of the leaves are composed on a grid.
+    The grid rounds the success rate up, by less than 0.001 (Doroshenko et al. 2022). Otherwise, each row is in one
+    tree, and the success rate is the mean over `STATES` random assignments of rows to trees, with a standard error of
+    at most 0.001.
     """
     if record.spec.releases_counts:
         return 0.5 + 0.5 * composed_variation(*_count_laws(record))
@@ -230,7 +231,7 @@ def best_success(record: Record, *, seed: int = 0) -> float:
 
 @dataclass(frozen=True)
 class Exposed:
-    """The row with the largest `best_success`, this success rate, and whether all rows have the same rate."""
+    """The row with the largest `best_success`, the success rate for this row, and whether all rows have this rate."""
 
     row: int
     success: float
@@ -276,9 +277,9 @@ def _exposure_by_leaf(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarr
 
 
 def _exposure_in_leaf(spec: ForestSpec, rate: float, other_counts: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Return how far apart the laws of a leaf's label with and without a row are, float (n_leaves,).
+    """Return the distance between the laws of a leaf's label with and without a row, for each entry of `label`.
 
-    If each row is in one tree, the result is the total variation. If every row is in every tree, it is the
+    If each row is in one tree, the distance is the total variation. If every row is in every tree, it is the
     Bhattacharyya distance, because the Bhattacharyya distances of several leaves add up.
     """
     unit, stand_in = np.eye(other_counts.shape[1], dtype=np.int64), (label + 1) % other_counts.shape[1]

@@ -21,7 +21,7 @@ from dpforest.trees.forest import Forest
 from dpforest.trees.leaves import LabelLeaves, ScoreLeaves
 
 MOST_SHADOWS: Final = 2_000  # largest number of fits to learn from
-FEWEST_SHADOWS: Final = 10
+FEWEST_SHADOWS: Final = 10  # least number of fits to learn from, however long they take
 
 
 def shadow_attack(
@@ -78,7 +78,10 @@ def shadow_attack(
 
 
 def rarest_row(codes: np.ndarray, labels: np.ndarray) -> int:
-    """Return the rarest row: the log-frequencies of its class and of its values (in 16 bins) have the least sum."""
+    """Return the index of the rarest row: the log-frequencies of its class and of its values have the least sum.
+
+    If a column has codes of 4,096 or more, its values are divided into 16 bins of equal width.
+    """
     score = np.log(np.bincount(labels)[labels])
     for column in codes.T:
         part = column >> 12 if column.max() >= 4_096 else column
@@ -104,7 +107,12 @@ def _with_and_without(
 def _answers(
     forest: Forest, domain: Domain, target: np.ndarray, label: int, other_rows: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """Return a forest's answers on a record: the share of its class, and leaf values, label shares or noisy counts."""
+    """Return a forest's answers on a record, float (n_answers,).
+
+    The first answer is the predicted share of the record's class. The other answers are the values of the
+    record's leaves, the share of these leaves with the class as label, or the noisy counts of the class with and
+    without the other rows.
+    """
     leaves = routing.leaves_of_rows(forest.trees, domain, target)[:, 0]
     answers = [forest.shares_and_index(target)[0][0, label]]
     published = forest.leaves

@@ -1,4 +1,4 @@
-"""Success rate of an attacker: an estimate with a confidence interval, and the best success rate between two laws."""
+"""Success rate of an attacker: an estimate with a confidence interval, and the total variation between two laws."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from dpforest.confidence import lower_limit, upper_limit
 # Numbers of guesses after which an estimate is reported, from 18 to a million.
 LOOKS: Final = tuple(sorted({round(10 ** (k / 8)) for k in range(10, 49)}))
 CONFIDENCE: Final = 0.99  # probability that all intervals of an attack hold together
-SECONDS: Final = 4.0
+SECONDS: Final = 4.0  # default time limit of an attack
 _MOST_LOG_RATIO: Final = 60.0  # limit of a log-ratio of probabilities; exp(-60) is negligible
 
 
@@ -98,7 +98,7 @@ def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, mos
 
 
 def estimate(trials: int, right: int) -> AttackEstimate:
-    """Return the estimate from this many guesses.
+    """Return the estimate after `trials` guesses, of which `right` are correct.
 
     >>> estimate(1_000, 700).low < 0.7 < estimate(1_000, 700).high
     True
@@ -115,13 +115,13 @@ def _share_done(trials: int, most: int, start: float, seconds: float) -> float:
 
 
 def losses(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """Return ln(Q / P), limited to ±60; 0 where both probabilities are 0."""
+    """Return ln(Q / P) of each outcome, limited to ±60; 0 where both probabilities are 0."""
     with np.errstate(invalid="ignore"):
         return np.clip(np.where(log_p == log_q, 0.0, log_q - log_p), -_MOST_LOG_RATIO, _MOST_LOG_RATIO)
 
 
 def variation(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
-    """Return the total variation of each pair of laws, float (n,)."""
+    """Return the total variation between the laws in each pair of rows of `log_p` and `log_q`, float (n,)."""
     return np.abs(np.exp(log_p) - np.exp(log_q)).sum(axis=1) / 2
 
 

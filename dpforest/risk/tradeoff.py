@@ -133,7 +133,7 @@ class DistinguishingGame:
 
     @property
     def _is_lost(self) -> bool:
-        """Return whether the attacker may be right always or almost always."""
+        """Return whether the guarantee allows an attacker who is always or almost always right."""
         return self.guarantee.kind == "none" or self.guarantee.epsilon > _HUGE
 
     def hits(self, false_alarms: Any) -> np.ndarray:
@@ -183,7 +183,7 @@ class DistinguishingGame:
         return 1 - self.hits(false_alarms)
 
     def kinks(self) -> np.ndarray:
-        """Return rising false alarm rates from 0 to 1 between which `hits` is linear, or enough points to draw it."""
+        """Return rising false alarm rates, from 0 to 1, between which `hits` is linear or close to linear."""
         if self._is_lost:
             return np.array([0.0, 1.0])
         if (curve := self._curve) is not None:
@@ -268,7 +268,7 @@ class DistinguishingGame:
         Raises
         ------
         ValueError
-            If a prior is out of range, or `failure` is not above δ (of `grouped`).
+            If a prior is out of range, or `failure` is above 1 or not above the δ of `grouped`.
 
         Examples
         --------

@@ -50,14 +50,15 @@ def planned_rows(forest: ForestClassifier, n_labeled: int, n_given: int) -> int:
     """Return the number of rows from which a simulated release plans its depth and number of trees.
 
     A release plans from the number of all rows if this number is public. If it is private (in a certified release, if
-    neighbors differ by adding or removing a row), the release plans from a noisy count of the rows with a listed label.
+    neighbors differ by adding or removing a row), the release plans from a noisy count of the rows whose label is one
+    of the domain's classes.
 
     Parameters
     ----------
     forest : ForestClassifier
         Forest that is released.
     n_labeled : int
-        Number of rows with a listed label.
+        Number of rows whose label is one of the domain's classes.
     n_given : int
         Number of all rows of the table.
 
@@ -96,11 +97,11 @@ def promises_of(
     dict from (ε, depth, trees) to (bool, float)
         Whether the release would be certified, and the loss, rounded up. The loss is ∞ if no bound is known.
     """
-    # The loss of a certified forest does not depend on its number of trees, so one preview with one tree serves all.
+    # The loss of a certified forest does not depend on its number of trees, so a preview with one tree gives it.
     promises, known_losses = {}, dict[tuple, Fraction | None]()
     for depth, trees in cells:
         for epsilon in epsilons:
-            n_trees = 1 if forest.mode == "certified" and trees is not None else trees  # one tree has the same loss
+            n_trees = 1 if forest.mode == "certified" and trees is not None else trees
             if (key := (epsilon, depth, n_trees)) not in known_losses:
                 model = at_cell(forest, depth, n_trees).set_params(domain=domain, epsilon=epsilon, random_state=None)
                 known_losses[key] = model.preview(domain, n_rows)[0].loss

@@ -117,9 +117,10 @@ class FittedSimulation(Simulation):
         return model.set_params(structure_seed=seed) if self._has_structure_seed else model
 
     def _as_released(self, model: DataDependentClassifier, rows: EncodedRows) -> EncodedRows:
-        """Return the rows, marked with the number of rows of the whole table if a rule may plan from this number.
+        """Return the rows, with the number of rows of the whole table if the fit may plan from this number.
 
-        The split holds some rows out, but a release would plan from all of them (`EncodedRows.of_table`).
+        The split holds some rows out, but a release would plan its parameters from the number of all rows
+        (`EncodedRows.of_table`).
         """
         uses_rules = model.epsilon is not None and model.mode == "certified"
         return rows.of_table(self.n_rows) if uses_rules and self.n_rows != rows.n_counted else rows
@@ -174,6 +175,6 @@ def rows_in_leaves(model: DataDependentClassifier, trees: Trees, domain: Domain,
 
 
 def without_noise(forest: DataDependentClassifier, domain: Domain, rows: EncodedRows) -> EncodedRows:
-    """Return the rows as a fit without noise encodes them: on the exact scale, if a release would query a scale."""
+    """Return the rows as a fit without noise encodes them: by the exact scale, if a release would query a scale."""
     scale = exact_scale(forest, rows.cached(("scale",), lambda: scale_histograms(domain, rows.codes, rows.weight)))
     return rows if scale is None else rows.on_scale(domain, scale)

@@ -90,6 +90,7 @@ def person_folds(identifiers: Any, folds: int, *, seed: int = 0) -> np.ndarray:
 
 
 def _check(rank: np.ndarray, needed: int) -> int:
+    """Return the number of persons; raise DomainError if it is below `needed`."""
     n_persons = int(rank.max(initial=-1)) + 1
     if n_persons < needed:
         raise DomainError(

@@ -44,7 +44,7 @@ class LeafCounts:
     place: np.ndarray
 
     def leaves_of_rows(self, n_trees: int) -> np.ndarray:
-        """Return the index into `leaves` of each held-out row's leaf in each of the first trees, (n_trees, n_test)."""
+        """Return the index into `leaves` of each held-out row's leaf in the first trees, shape (n_trees, n_test)."""
         return self.place
 
     def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -98,7 +98,7 @@ class RoutedCounts(LeafCounts):
 
 
 class RoutedRows:
-    """The leaf of every held-out row in every tree of the deepest forest, and counts of the fitted rows in its leaves.
+    """The leaf of each held-out row in each tree of the deepest forest, and counts of fitted rows in all its leaves.
 
     `reached` are the leaves that at least one held-out row reaches.
     """
@@ -112,7 +112,8 @@ class RoutedRows:
     def counts(self, spec: ForestSpec, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the leaves that hold rows of a fit with this spec and seed, and their counts (n, n_classes).
 
-        If every row is in every tree, the leaves are those of the largest forest.
+        Leaves are numbered in the largest forest. If every row is in every tree, the result includes the leaves of all
+        its trees, not only of the first `spec.n_trees` trees.
         """
         key = spec.partition, 0 if spec.partition == "shared" else spec.n_trees, seed
         if key not in self._counts:
@@ -139,7 +140,7 @@ class CutForest:
         """Assign rows to trees as in a fit with this spec and seed, and return the counts of rows in the leaves."""
         deep, weight = self.rows.counts(spec, seed)
         n_leaves = int(self.leaf_start[spec.n_trees])
-        # The rule "log-odds" compares each leaf with the class shares over all leaves.
+        # The rule "log-odds" compares each leaf with the class shares over all leaves, so `_gather` keeps all leaves.
         leaves, counts, n_held, place = _gather(
             self.leaf, deep, weight, self.reached, n_leaves, spec.voting == "log-odds"
         )
@@ -156,13 +157,13 @@ def has_rows(counts: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def _parents_and_levels(kind, first_child, tree_start):
-    """Return the parent, and the number of tests above, of each node. Nodes of a tree are in level order."""
+    """Return the parent of each node, and the number of tests above it. Nodes of a tree are in level order."""
     n = len(kind)
     parent, level = np.empty(n, np.int32), np.zeros(n, np.uint8)
     for t in range(len(tree_start) - 1):
         start, end = tree_start[t], tree_start[t + 1]
         parent[start], last = start, -1
-        for node in range(start, end + 1):  # after the last node, the children of the last inner node end
+        for node in range(start, end + 1):  # the step at `end` writes the children of the last inner node
             if node < end and kind[node] == LEAF:
                 continue
             if last >= 0:
@@ -232,7 +233,7 @@ def _gather(cut, deep, weight, reached, n_leaves, takes_all):
     reached : int32 array
         Leaves of the cut trees that held-out rows reach.
     n_leaves : int
-        Number of leaves to consider, from the first one on.
+        Number of leaves to consider: the first `n_leaves` leaves of the cut trees.
     takes_all : bool
         Whether to keep all of these leaves.
 
@@ -245,7 +246,7 @@ def _gather(cut, deep, weight, reached, n_leaves, takes_all):
     n_held : int
         Number of leaves that hold a fitted row.
     place : int32 array
-        Index into `leaves` of each reached leaf; that of the last leaf if the reached leaf is not considered.
+        Index into `leaves` of each reached leaf; n - 1 if the leaf is not among the first `n_leaves` leaves.
     """
     place = np.full(n_leaves, -1, np.int32)
     n_held = 0

@@ -58,6 +58,7 @@ def from_votes(votes: np.ndarray, positive: int = 1) -> dict[str, np.ndarray]:
 
 
 def _vote_calibration(votes: np.ndarray, share: np.ndarray, is_second: np.ndarray) -> np.ndarray:
+    """Return the expected calibration error: the mean gap of accuracy and predicted share over `_BINS` bins of rows."""
     confidence = np.where(is_second, share, 1 - share)
     right = np.where(is_second, votes[..., 1], votes[..., 0])
     rows = votes.sum(axis=-1)
@@ -140,16 +141,16 @@ def flipped_share(evidence: np.ndarray, labels: np.ndarray, n_rows: np.ndarray |
     Parameters
     ----------
     evidence : array of shape (n_leaves, n_classes)
-        Rows of each class, or their weights.
+        Number, or total weight, of the rows of each class in each leaf.
     labels : int array of shape (n_leaves,) or (n_leaves, n_releases)
         Class of each leaf, by index, in one release or in each of several releases.
     n_rows : int array of shape (n_leaves,), optional
-        Rows in each leaf; by default the sums of `evidence`.
+        Number of rows in each leaf; by default the sums of `evidence` over the classes.
 
     Returns
     -------
     float array of shape () or (n_releases,)
-        Share of the rows in each release, from 0 to 1; 0 if there are no rows.
+        Share of the rows in such leaves in each release, from 0 to 1; 0 if there are no rows.
     """
     n_rows = evidence.sum(axis=1) if n_rows is None else n_rows
     each = labels.astype(np.int64).reshape(len(labels), math.prod(labels.shape[1:]))

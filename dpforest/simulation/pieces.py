@@ -39,8 +39,8 @@ class Simulation:
     split : Split
         Rows to fit on and held-out rows.
     n_rows : int, optional
-        Number of rows that a release would be fitted on. Rules plan the depth, the number of trees and the shares of ε
-        from this number. By default it is the number of all rows of the split, because a release holds no rows out.
+        Number of rows that a release would be fitted on. The fit plans the depth, the number of trees and the shares of
+        ε from this number. By default it is the number of all rows of the split, because a release holds no rows out.
     n_jobs : int
         Number of threads.
 

@@ -1,10 +1,10 @@
 """Simulated releases of forests with random structure: rows are counted once for many cells and budgets.
 
-A cell is a pair of a depth and a number of trees. For one cell, the module sends the rows through the trees, counts
-them in the leaves, and does not store the leaf of each row. For many cells, it routes each row once through every tree
-of the largest and deepest forest, and stores the leaf. The counts of all smaller forests are sums over the leaves of
-this forest (`leaf_counts`). Every ε gets its noise from draws that depend only on the seed and on the index of the leaf
-in the forest of the cell. So the release at an ε and a cell equals a separate fit with the same seeds.
+A cell is a pair of a depth and a number of trees. For one cell, the module grows the forest of this cell, and counts
+the rows in its leaves. For many cells, it grows only the largest and deepest forest, counts the fitted rows in its
+leaves, and stores the leaf of each held-out row. The counts of all smaller forests are sums over the leaves of this
+forest (`leaf_counts`). Every ε gets its noise from draws that depend only on the seed and on the index of the leaf in
+the forest of the cell. So the release at an ε and a cell equals a separate fit with the same seeds.
 
 The simulation reads raw rows and draws its noise from known seeds. So its results are not private: they are for the
 curator, who may see the rows, and never for publication.
@@ -130,7 +130,7 @@ class RandomSimulation(Simulation):
         """Drop the trees and counts of the last `view`."""
         self._last_view = None
 
-    # ------------------------------------------------------------ one cell: rows are counted as they stream
+    # ------------------------------------------------------------ one cell: rows are counted in its forest
 
     def _one_cell(self, epsilons: Sequence[float], seed: int) -> Iterator[list[Row]]:
         """Simulate releases with the depth and number of trees of the forest; see `Simulation.pieces`."""
@@ -193,7 +193,7 @@ class RandomSimulation(Simulation):
             return None
         return self._count(spec, trees, seed, self.n_jobs, None).sum(axis=1)
 
-    # ------------------------------------------------------------ many cells: rows are routed once
+    # ------------------------------------------------------------ many cells: rows are counted in the largest forest
 
     def _many_cells(self, epsilons: Sequence[float], cells: Sequence[Cell], seed: int) -> Iterator[list[Row]]:
         """Simulate releases at every cell; see `Simulation.pieces`."""

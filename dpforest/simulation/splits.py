@@ -85,7 +85,7 @@ def split_table(
     X : DataFrame or array of shape (n, n_features)
         Cells of the attributes.
     y : array of shape (n,)
-        Labels. Rows whose label is not listed are left out.
+        Labels. Rows whose label is not one of the domain's classes are left out.
     test_share : float
         Share of rows, or of persons, to hold out.
     seed : int
@@ -103,7 +103,9 @@ def split_table(
     Raises
     ------
     DomainError
-        If the table lacks columns of the domain, or fewer than two rows or persons have a listed label.
+        If the table lacks columns of the domain, or fewer than two rows or persons have a label among its classes.
+    ValueError
+        If `groups` does not have one identifier for each row.
     """
     unit_groups = None if domain.unit is None else groups
     rows = read_rows(domain, X, y, np.arange(len(y)), out_of_domain=out_of_domain, groups=unit_groups)
@@ -164,7 +166,7 @@ def split_labels(
 def _held_out(
     labels: np.ndarray, n_given: int, test_share: float, seed: int, identifiers: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the rows to fit on and of the held-out rows. `labels` has only rows with a listed label."""
+    """Return the indices into `labels` of the rows to fit on and of the held-out rows. A label is a class index."""
     if len(labels) < MIN_ROWS:
         raise DomainError(
             f"Of {plural(n_given, 'row')} {len(labels)} {'has' if len(labels) == 1 else 'have'} a label that is "

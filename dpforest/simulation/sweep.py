@@ -28,7 +28,7 @@ from dpforest.simulation.splits import Split, persons_of, split_of, split_table
 from dpforest.tables.domain import Domain
 from dpforest.tables.rows import read_rows
 
-KEYS: Final = ("forest", "epsilon", "depth", "trees", "repeat", "fold")
+KEYS: Final = ("forest", "epsilon", "depth", "trees", "repeat", "fold")  # columns that identify a row of a result
 Progress = Callable[[int, int], bool | None]
 
 
@@ -89,7 +89,7 @@ def surface(
     n_jobs : int, optional
         As in joblib. None takes the setting of ``joblib.parallel_config``, so that a sweep can run on a cluster.
     plan_for : {"table", "split"}
-        Number of rows from which rules plan the depth, the number of trees, and the budget that is spent before trees
+        Number of rows from which a fit plans the depth, the number of trees, and the budget that is spent before trees
         grow. "table": the number of all rows, because a release holds no rows out. The simulated forest then has the
         plan of the release, but is fitted on fewer rows. "split": the number of rows to fit on.
     groups : array of shape (n,), optional
@@ -307,17 +307,17 @@ def one_repeat(
     forest : ForestClassifier
         Estimator whose releases are simulated; its ε and seeds are not used.
     domain : Domain
-        Public schema that the rows of `split` are encoded by.
+        Public schema with which the rows of `split` are encoded.
     split : Split
         Rows to fit on and held-out rows.
     epsilons : sequence of float
-        Budgets to simulate; ∞ stands for the same trees without noise.
+        Budgets to simulate; ∞ means no noise.
     cells : sequence of (int or None, int or None)
         Depths and numbers of trees, as from `cells_of`.
     seed : int
         Structure seed of the repeat.
     n_rows : int, optional
-        Number of rows from which rules plan, as in `Simulation`.
+        Number of rows from which a fit plans its depth and number of trees, as in `Simulation`.
 
     Returns
     -------
@@ -347,13 +347,13 @@ def run_task(
     forest : ForestClassifier
         Estimator whose releases are simulated; its ε and seeds are not used.
     domain : Domain
-        Public schema that the rows of `split` are encoded by.
+        Public schema with which the rows of `split` are encoded.
     split : Split
         Rows of the fold.
     task : Task
         Name of the forest, repeat and fold, which are written into the result.
     epsilons : list of float
-        Budgets to simulate; ∞ stands for the same trees without noise.
+        Budgets to simulate; ∞ means no noise.
     cells : list of (int or None, int or None)
         Result of `cells_of`.
     seed : int

@@ -1,4 +1,4 @@
-"""Estimate by how much noise changes the value of each leaf of boosted trees."""
+"""Estimate how much noise changes the value of each leaf of boosted trees."""
 
 from __future__ import annotations
 

@@ -22,6 +22,8 @@ class NodeTable:
 
     Attributes
     ----------
+    trees : Trees
+        Nodes and tests of this tree alone.
     counts : int64 or float64 array of shape (n_nodes, n_classes)
         Number of fitted rows (with a unit: persons) of each class that reach the node. The classes are those of
         `ForestView.domain_of`.
@@ -74,7 +76,7 @@ class ForestView:
         Class of each leaf in this simulated release, by index. If each class has a booster of its trees
         (`class_of_tree`), 1 stands for the class of the booster, and 0 for all other classes.
     noise : LeafNoise
-        Noise of the leaves, and the evidence without it.
+        Noise of the leaves, and the exact evidence for each class to which noise is added.
     leaf_values : float array of shape (n_leaves,), or None
         Value that each leaf adds to the score of a class; None unless the trees are boosted.
     class_of_tree : int array of shape (n_trees,), or None

@@ -28,5 +28,5 @@ def exact_scale(estimator: ForestClassifier, cells: np.ndarray) -> ReleasedScale
     """
     if estimator.mode != "certified" or estimator.scale_share == "public" or not len(cells):
         return None
-    prior = Fraction(1)  # each cell counts as if it had one more row, so that no cell has probability 0
+    prior = Fraction(1)  # each histogram cell counts as if it had one more row, so that no cell has probability 0
     return scale_from(nested(cells), prior).mixed(estimator.scale_rule.public_weight)

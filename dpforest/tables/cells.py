@@ -118,9 +118,9 @@ class Keys:
 def values_with_one_key(listed: Iterable[Any], spellings: Spellings = ()) -> tuple[str, str] | None:
     """Return the first two listed values that share a key although their texts differ, or None.
 
-    Spellings are compared like listed values, with two exceptions: a spelling with the key of the value that it means,
-    and a spelling with the key of an earlier spelling of this value. The words that numpy writes for missing cells in
-    an array of texts count as a further value, "missing".
+    Spellings are compared like listed values, with two exceptions that are not compared: a spelling with the key of the
+    value that it means, and a spelling with the key of an earlier spelling of this value. The words that numpy writes
+    for missing cells in an array of texts count as a further value, "missing".
     """
     value_of_key = {word: "missing" for word in ("nan", "None", "NaT", "<NA>")}
     further_spellings: dict[tuple[str, str], str] = {}
@@ -153,7 +153,10 @@ def as_array(cells: Any) -> np.ndarray:
 
 
 def column_of_list(cells: Sequence[Any]) -> np.ndarray:
-    """Return a list of labels as an array of objects (n,). A list with one label counts as this label."""
+    """Return a list of labels as an array of objects (n,).
+
+    A label that is a list of one entry counts as this entry. Any other list counts as a missing label.
+    """
     column = np.full(len(cells), None, dtype=object)
     for i, cell in enumerate(cells):
         label = cell.tolist() if isinstance(cell, np.ndarray) and cell.ndim else cell
@@ -178,7 +181,7 @@ def table_of_lists(rows: Sequence[Any], n_columns: int, *, refuse: bool) -> np.n
 
 
 def numbers(feature: Feature, column: Any, out_of_domain: OutOfDomainCells | None = None) -> np.ndarray:
-    """Return a column as floats, with missing cells as NaN.
+    """Return a column as an array of numbers, in which a missing cell is NaN.
 
     A cell that is not a number raises a DomainError. If `out_of_domain` is given, there is no error: this object counts
     the cell, and the cell becomes missing.
@@ -313,7 +316,7 @@ def places(
 ) -> tuple[np.ndarray, np.ndarray, list[Any]]:
     """Return each cell's index in `listed`, the index of each distinct value, and the distinct values.
 
-    A missing cell has the index -1, and a value that is not listed has the index `otherwise`.
+    A missing cell has the index -1, and a value that is not in `listed` has the index `otherwise`.
     """
     codes, values = factorize(column)
     keys = Keys(listed, spellings)

@@ -26,7 +26,7 @@ codecs.register_error(_LATIN1, lambda e: (chr(e.object[e.start]), e.start + 1)) 
 
 
 def csv_parts(path: Path, domain: Domain, rows: int) -> Iterator[pd.DataFrame]:
-    """Return an iterator over tables of the attributes and the label, with at most `rows` rows each.
+    """Return an iterator over tables of the domain's columns and the label, with at most `rows` rows each.
 
     The call itself checks the header. The rows are read later, while the caller iterates.
     """
@@ -110,7 +110,7 @@ def _check_quotes(file: IO[str], mark: str) -> None:
 
 
 def check_columns(names: Sequence[str], domain: Domain, reading_clause: str = "") -> None:
-    """Raise DomainError unless exactly one column has the name of each attribute, of the unit and of the label."""
+    """Raise DomainError unless each name in `Domain.columns`, and the label, is the name of exactly one column."""
     columns = (*domain.columns, domain.label)
     absent = [name for name in columns if name not in names]
     if absent:

@@ -36,8 +36,8 @@ def read_chunks(
     Parameters
     ----------
     path : path
-        Path of the file. If its first bytes are those of a Parquet file, it is read as Parquet, and otherwise as CSV in
-        the format that ``domain.reading`` states.
+        Path of the file. A file with the first bytes of a Parquet file is read as Parquet. Any other file is read as
+        CSV in the format that ``domain.reading`` states.
     domain : Domain
         Schema with classes and the name of the label.
     rows : int
@@ -46,13 +46,14 @@ def read_chunks(
     Returns
     -------
     iterable of (X, y)
-        X is a DataFrame. A numeric attribute has a float64 column (str if a Parquet file has texts), and a categorical
-        attribute has a str column. y holds the labels as str. Only one part is in memory at a time.
+        X is a DataFrame. A numeric attribute has a float64 column (str if a Parquet file has texts). Categorical
+        attributes, dates and the unit have str columns. y holds the labels as str. Only one part is in memory at a
+        time.
 
     Raises
     ------
     ValueError
-        If the domain has no classes or no label.
+        If the domain has no classes or no label, or `rows` is out of range.
     TableError
         If the file or, later, one of its rows cannot be read.
     DomainError

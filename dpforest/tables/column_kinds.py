@@ -1,7 +1,7 @@
 """Propose what a column of texts holds: numbers, numbers with words, dates, identifiers, free text or categories.
 
 The proposals depend on all rows, so only the curator (the person who holds the table) may see them. The library never
-applies a proposal by itself. If a person applies it, this part of the schema counts as read from the data until
+applies a proposal by itself. If a person applies it, the changed part of the schema counts as read from the data until
 somebody states another source.
 """
 
@@ -37,7 +37,7 @@ _FEW_ROWS: Final = 20  # a column with at most this many known cells is not call
 _LONG: Final = 25  # the texts of a column of free text have more than 25 characters on average
 _MANY_WORDS: Final = 50  # a column of free text has more than 50 different words
 _FEW_MISSING: Final = 0.1  # share of missing cells that a proposed label may have
-_MOST_LISTED: Final = 5
+_MAX_LISTED: Final = 5  # largest number of texts that a reason lists
 _CENTURIES: Final = (1900, 2100)  # a number such as 20240131 is a date only if its year lies between these years
 _TWO_DIGIT_YEAR: Final = re.compile(r"[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2}( .*)?", re.ASCII)
 # Common answers that people also write as an initial.
@@ -196,14 +196,14 @@ def _date(counts: Mapping[str, int], n_known: int, n_missing: int) -> ColumnProp
 
 
 def _states_date(cell: str, date_format: str) -> bool:
-    """Return whether a cell is a date of this format. A number must have a year in `_CENTURIES`."""
+    """Return whether a cell is a date of this format. A number such as 20240131 must have a year in `_CENTURIES`."""
     if not is_in_format(cell, date_format):
         return False
     return date_format != COMPACT or _CENTURIES[0] <= int(cell[:4]) < _CENTURIES[1]
 
 
 def _code(counts: Mapping[str, int], n_missing: int) -> ColumnProposal | None:
-    """Return a proposal for codes: digits of equal length, at least three, where some cells begin with 0."""
+    """Return a proposal if all cells have the same number of digits, at least 3, and some begin with 0; else None."""
     lengths = {len(cell) for cell in counts}
     if lengths <= {1, 2} or len(lengths) > 1 or not any(cell[0] == "0" for cell in counts):
         return None
@@ -314,7 +314,7 @@ def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
     for initial, words in words_of_initial.items():
         if len(words) == 1 and initial in by_fold:
             word_and_initial = initial, words[0]
-            # the more frequent spelling
+            # The listed value is the more frequent of the word and its initial.
             listed = max((by_fold[words[0]], by_fold[initial]), key=lambda cell: counts[cell])
             other_spellings = [
                 cell for cell in counts if " ".join(cell.casefold().split()) in word_and_initial and cell != listed
@@ -333,5 +333,5 @@ def _category(counts: Mapping[str, int], n_missing: int) -> ColumnProposal:
 
 def _first_texts(texts: Sequence[str]) -> str:
     """Return the first texts in quotes, and the number of further texts."""
-    first = ", ".join(repr(text[:40]) for text in texts[:_MOST_LISTED])
-    return first if len(texts) <= _MOST_LISTED else f"{first} and {len(texts) - _MOST_LISTED:,} more"
+    first = ", ".join(repr(text[:40]) for text in texts[:_MAX_LISTED])
+    return first if len(texts) <= _MAX_LISTED else f"{first} and {len(texts) - _MAX_LISTED:,} more"

@@ -157,11 +157,10 @@ def dates_one_by_one(raw: pa.ChunkedArray, date_format: str) -> tuple[pd.Series,
 
 
 def texts_one_by_one(raw: pa.ChunkedArray, listed: Sequence[str], decimal: str, spellings: Spellings = ()) -> pd.Series:
-    """Return a column of texts in which listed texts replace cells.
+    """Return a column of texts in which each cell that means a listed text is replaced by this text.
 
-    A listed text replaces a cell that equals it as a text or as a number, and a cell that is a spelling of it. A cell
-    that means no listed text stays unchanged, or becomes missing if it is empty or a text such as "NA"
-    (`MISSING_TEXTS`).
+    A cell means a listed text if both are equal as texts or as numbers, or if the cell is a spelling of the listed
+    text. Any other cell stays unchanged, or becomes missing if it is empty or a text such as "NA" (`MISSING_TEXTS`).
     """
     cells = pc.utf8_trim_whitespace(raw).combine_chunks().dictionary_encode()
     texts = cells.dictionary

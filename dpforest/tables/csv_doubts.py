@@ -208,6 +208,6 @@ def _all(texts: pa.ChunkedArray, pattern: str) -> bool:
 
 
 def quoted_names(names: Sequence[str], most: int = 4) -> str:
-    """Return the first `most` names, and the number of further names."""
+    """Return the first `most` names in quotes, and the number of further names."""
     first = ", ".join(repr(name) for name in names[:most])
     return first if len(names) <= most else f"{first} and {len(names) - most:,} more columns"

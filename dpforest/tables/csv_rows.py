@@ -65,7 +65,8 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     DomainError
         If a column is absent.
     TableError
-        If the file is not text, has no line of column names, or has a quote that is never closed.
+        If the file cannot be opened, is empty, too large or of another kind (such as an Excel file), has two columns of
+        one name, or has a quote that is never closed.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def read_table(source: Any, domain: Domain) -> pd.DataFrame:
 
 
 def bytes_of(source: Any) -> tuple[bytes, str]:
-    """Return the content and the name of bytes, a path or a binary file."""
+    """Return the content and the name of a source: bytes (whose name is empty), a path or a binary file."""
     limit = MAX_UPLOAD_MB * 2**20
     too_large = f"The file is larger than {MAX_UPLOAD_MB:,} MB; take a random sample of its rows."
     if isinstance(source, (str, PathLike)):

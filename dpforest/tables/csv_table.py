@@ -59,7 +59,7 @@ class CsvTable:
     notes: tuple[str, ...]
     columns: tuple[Column, ...]
     reading: CsvFormat
-    data: bytes = field(repr=False, compare=False)
+    data: bytes = field(repr=False, compare=False)  # content of the file, for `read_with`
     cells: pa.Table = field(repr=False, compare=False)  # all columns as texts, for `read_with`
 
     def read_with(self, domain: Domain) -> pd.DataFrame:
@@ -125,7 +125,8 @@ def read_csv(source: Any, *, name: str = "") -> CsvTable:
     Raises
     ------
     TableError
-        If the file is empty, too large or not text, or has one row, ragged rows, or two columns of one name.
+        If the file cannot be opened, is empty, too large or not text, or has fewer than two rows, rows with too few or
+        too many cells, or two columns of one name.
 
     Examples
     --------
@@ -326,7 +327,7 @@ def suggest_domain(csv: CsvTable, label: str, features: Sequence[str] | None = N
     Raises
     ------
     TableError
-        If the label does not have 2 to 50 classes, or there is no attribute.
+        If a column does not exist, the label does not have 2 to 50 classes, or there is no attribute.
     DomainError
         If an attribute cannot be used, for example because it has more than 1,000 categories.
     """

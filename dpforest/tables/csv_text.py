@@ -1,4 +1,4 @@
-"""Decode the bytes of a CSV file to text: detect and report its encoding, delimiter and header."""
+"""Decode the bytes of a CSV file, and detect its encoding, its delimiter and its column names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpforest.limits import MAX_UPLOAD_MB
 from dpforest.tables.features import plural
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-_SAMPLE_ROWS = 200
+_SAMPLE_ROWS = 200  # largest number of rows from which `delimiter` chooses
 _SAMPLE_CHARACTERS = 1 << 17
 csv.field_size_limit(MAX_UPLOAD_MB * 2**20)  # an error at the default limit would reveal a row
 _CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13})

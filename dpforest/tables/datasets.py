@@ -1,4 +1,4 @@
-"""Example tables: the bundled data sets, the synthetic sets of Fletcher and Islam, and CSV files."""
+"""Load example tables: the bundled data sets, and the synthetic sets of Fletcher and Islam."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def load_dataset(name: str, *, incomplete: str = "category", folder: str | Path 
     Raises
     ------
     TableError
-        If there is no such data set.
+        If there is no such data set, or `incomplete` has another value.
     FileNotFoundError
         If the folder lacks a catalog, or a file that the catalog names.
 

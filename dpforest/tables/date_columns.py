@@ -57,7 +57,7 @@ class DateColumn:
         return np.where(is_known, values, np.nan)
 
     def note(self, feature: Feature, out_of_domain: OutOfDomainCells | None) -> int:
-        """Count the cells that are no dates in `out_of_domain`, and return their number.
+        """Add the number of cells that are no dates to `out_of_domain`, and return this number.
 
         Raise DomainError if there are such cells and `out_of_domain` is None.
         """
@@ -135,8 +135,8 @@ def date_attributes(
         Each part becomes one attribute. For a column "admitted" and the part "year", the attribute is called "admitted
         (year)". Months and weekdays are categories.
     first, last : str
-        Public first and last date, such as "2020-01-31", between which all dates lie. They bound the years, and days
-        are counted since `first`.
+        Public first and last date, such as "2020-01-31", between which all dates lie. Their years are the bounds of the
+        part "year". The part "days" counts the days since `first`.
     missing : {"category", "refuse"}
         Rule for missing cells and for cells that are not dates, as in `Feature`.
     source, source_note : str

@@ -32,12 +32,12 @@ __all__ = ["Domain", "DomainError", "Feature", "PrivacyLeakWarning"]
 # Every certificate states the rule by which a fit reads a table (READ_BY_RULE), and facts that only the data holder can
 # know (HANDED_OVER).
 READ_BY_RULE: Final = (
-    "Each cell is read by itself: a number beyond its bounds counts as the bound, and what does not fit counts as "
-    "missing or, where none are expected, as the lower bound or the first category; a row whose label is not listed is "
-    "left out."
+    "Each cell is read by itself. A number beyond its bounds counts as the bound. A cell that does not fit counts as "
+    "missing or, if the schema says that no cell is missing, as the lower bound or the first category. A row whose "
+    "label is not listed is left out."
 )
 HANDED_OVER: Final = (
-    "How the table was handed over (its columns, their types and names, which of them is the label) was fixed without "
+    "The form of the table (its columns, their names and types, and which of them is the label) was fixed without "
     "looking at its rows."
 )
 
@@ -290,7 +290,7 @@ class Domain:
         return encoding.listed_labels(self.classes, y, self.label, self.class_spellings)
 
     def report(self, X: Any) -> pd.DataFrame:
-        """Return the numbers of clipped, unlisted and missing cells of each feature, which only the curator may see."""
+        """Return the numbers of clipped, unlisted or unreadable, and missing cells by feature, for the curator only."""
         return encoding.report(self.features, X)
 
     def leaks(self) -> list[str]:

@@ -31,7 +31,7 @@ _EXACT = 1 << 53  # whole numbers up to this number are exact as floats
 
 
 class Grid(NamedTuple):
-    """Arrays with an entry for each feature of a domain. The kernel uses only the entries of numeric features."""
+    """Arrays with an entry for each feature of a domain. Only the entries of numeric features are used."""
 
     scale: np.ndarray  # (m, 8): one `Scale` per row
     span: np.ndarray  # number of codes for cells that are not missing
@@ -92,7 +92,7 @@ def encode(
     """Return the codes of a table, uint16 (n, m) in C order; see `Domain.encode`.
 
     A cell outside of the domain raises a DomainError. If `out_of_domain` is given, there is no error: this object
-    counts the cell, and the public rule of a fit reads the cell.
+    counts the cell, and the public rule of a fit (`domain.READ_BY_RULE`) reads the cell.
     """
     if isinstance(X, pd.DataFrame):
         columns = positions(features, X)
@@ -226,7 +226,7 @@ def quoted(names: Sequence[str], most: int = 5) -> str:
 
 
 def _matrix(features: Sequence[Feature], X: Any) -> np.ndarray:
-    """Return a user's array with two dimensions and one column for each source column."""
+    """Return a user's table as an array; raise DomainError unless it has one column for each source column."""
     if hasattr(X, "toarray"):
         raise DomainError("The table is a sparse matrix; turn it into a dense one with .toarray().")
     X = as_array(X)
@@ -260,7 +260,7 @@ def _codes_of_places(
     unlisted_texts: Callable[[], list[str]],
     n_strange: int = 0,
 ) -> np.ndarray:
-    """Return the codes of categories from their indices, where `n_strange` of the missing cells were counted before."""
+    """Return the codes of categories from their indices. `n_strange` of the cells at -1 are not dates."""
     n = len(feature.categories)
     code_of_other = {"category": n, "refuse": REFUSED}.get(feature.missing, REFUSED)
     if feature.missing == "value":
@@ -334,7 +334,10 @@ def _whole(label: Any) -> int | None:
 
 
 def report(features: Sequence[Feature], X: Any) -> pd.DataFrame:
-    """Return the counts of clipped, unlisted and missing cells of each feature; see `Domain.report`."""
+    """Return the counts of clipped, unlisted and missing cells of each feature; see `Domain.report`.
+
+    A text in a column of numbers or dates counts as unlisted if it cannot be read.
+    """
     column_positions = positions(features, X) if isinstance(X, pd.DataFrame) else _array_positions(features)
     X = X if isinstance(X, pd.DataFrame) else _matrix(features, X)
     counts = np.zeros((len(features), 3), dtype=np.int64)

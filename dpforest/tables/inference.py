@@ -1,4 +1,4 @@
-"""Infer a schema from the data, and mark every part as read from the data, because it leaks private values."""
+"""Infer a schema from the data, and mark every part as read from the data, because each part leaks private values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpforest.tables.features import DomainError, Feature, text
 
 
 def infer_features(X: Any, leave_out: str = "") -> tuple[Feature, ...]:
-    """Return one feature for each column; columns of an array are called x0, x1, ...
+    """Return one feature for each column except `leave_out`; columns of an array are called x0, x1, ...
 
     Columns of booleans, texts and categoricals become categorical. In an array of objects, a column is numeric if all
     of its cells are numbers.

@@ -1,4 +1,4 @@
-"""Counts of cells and labels that lie outside of their domain. A public rule reads such cells.
+"""Counts of cells and labels that lie outside of their domain. A public rule (`domain.READ_BY_RULE`) reads them.
 
 The counts are private. Only a warning to the curator, the person who holds the table, reports them.
 """
@@ -24,7 +24,7 @@ class OutOfDomain(Enum):
     INFINITE = "infinite; {they} read as the bound"
     LABEL = "no label that is listed"
     NO_UNIT = "no identifier"
-    BEYOND_MOST = "beyond the rows that are kept of a person"
+    OVER_ROW_LIMIT = "beyond the rows that are kept of a person"
 
 
 class OutOfDomainWarning(UserWarning):
@@ -103,7 +103,7 @@ def _sentence(name: str, kind: OutOfDomain, n: int) -> str:
     have, be, were = ("has", "is", "was") if n == 1 else ("have", "are", "were")
     if kind in (OutOfDomain.LABEL, OutOfDomain.NO_UNIT):
         return f"{plural(n, 'row')} {have} {kind.value} and {were} left out."
-    if kind is OutOfDomain.BEYOND_MOST:
+    if kind is OutOfDomain.OVER_ROW_LIMIT:
         return f"{plural(n, 'row')} of persons with more rows than are kept of one person {were} left out."
     they = f"{'it' if n == 1 else 'they'} {were}"
     return f"{plural(n, 'cell')} of {name!r} {be} {kind.value.format(they=they)}."

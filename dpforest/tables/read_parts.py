@@ -12,8 +12,8 @@ from dpforest.tables.reading_rules import Spellings
 
 BOUNDS, CATEGORIES, TYPE, MISSING = "bounds", "categories", "type", "missing"
 CLASSES, READING, COLUMNS = "classes", "reading", "columns"
-OF_ATTRIBUTES: Final = (BOUNDS, CATEGORIES, TYPE, MISSING)
-OF_TABLES: Final = (CLASSES, READING, COLUMNS)
+ATTRIBUTE_PARTS: Final = (BOUNDS, CATEGORIES, TYPE, MISSING)
+TABLE_PARTS: Final = (CLASSES, READING, COLUMNS)
 Source = tuple[str, str]  # `Feature.source` and its note
 
 
@@ -24,7 +24,7 @@ class Part:
     Parameters
     ----------
     what : str
-        One of `OF_ATTRIBUTES` or `OF_TABLES`.
+        One of `ATTRIBUTE_PARTS` or `TABLE_PARTS`.
     name : str
         Name of the attribute; empty for a part of the whole table.
     value : str
@@ -44,7 +44,7 @@ def sources(feature: Feature) -> dict[str, Source]:
     """
     domain_source = feature.source, feature.source_note
     return {
-        _domain_of(feature): domain_source,
+        _values_part(feature): domain_source,
         TYPE: (feature.type_source, feature.type_note) if feature.type_source else domain_source,
         MISSING: (feature.missing_source, feature.missing_note) if feature.missing_source else domain_source,
     }
@@ -53,7 +53,7 @@ def sources(feature: Feature) -> dict[str, Source]:
 def with_sources(feature: Feature, new_sources: dict[str, Source]) -> Feature:
     """Return the attribute with new sources for the parts in `new_sources`; all other parts keep their sources."""
     by_part = sources(feature) | new_sources
-    domain_source = by_part[_domain_of(feature)]
+    domain_source = by_part[_values_part(feature)]
     type_source, missing_source = (
         ("", "") if part == domain_source and domain_source[0] != "data" else part
         for part in (by_part[TYPE], by_part[MISSING])
@@ -102,19 +102,19 @@ def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
     chosen = {(part.what, part.name) for part in read_parts(domain)} & {(part.what, part.name) for part in parts}
     asserted = "asserted", note
     features = tuple(
-        with_sources(feature, {what: asserted for what in OF_ATTRIBUTES if (what, feature.name) in chosen})
+        with_sources(feature, {what: asserted for what in ATTRIBUTE_PARTS if (what, feature.name) in chosen})
         for feature in domain.features
     )
     changed: dict[str, Any] = {
         key: value
-        for what in OF_TABLES
+        for what in TABLE_PARTS
         if (what, "") in chosen
         for key, value in ((f"{what}_source", "asserted"), (f"{what}_note", note))
     }
     return replace(domain, features=features, **changed)
 
 
-def _domain_of(feature: Feature) -> str:
+def _values_part(feature: Feature) -> str:
     """Return the name of the part that holds the possible values: bounds or categories."""
     return BOUNDS if feature.kind == "numeric" else CATEGORIES
 

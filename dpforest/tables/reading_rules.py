@@ -32,7 +32,7 @@ _HALF_NUMBER: Final = re.compile(
 )
 _NO_WORDS: Final = ("true", "false", "inf", "infinity", "+inf", "-inf", "+infinity", "-infinity")
 # Largest number of values that a sentence of the certificate lists. The domain in the released file lists all values.
-_MOST_LISTED: Final = 6
+_MAX_LISTED: Final = 6
 
 
 # ---------------------------------------------------------------- words that mean "missing"
@@ -166,14 +166,12 @@ def spellings_sentence(spellings: Spellings) -> str:
     values = dict.fromkeys(value for _, value in spellings)
     clauses = [
         f"{_first_values([spelling for spelling, listed_value in spellings if listed_value == value])} as {value!r}"
-        for value in list(values)[:_MOST_LISTED]
+        for value in list(values)[:_MAX_LISTED]
     ]
-    more = (
-        f", and spellings of {len(values) - _MOST_LISTED:,} more values as these" if len(values) > _MOST_LISTED else ""
-    )
+    more = f", and spellings of {len(values) - _MAX_LISTED:,} more values as these" if len(values) > _MAX_LISTED else ""
     return f"spaces around a value are ignored, and the table's spellings are read: {', '.join(clauses)}{more}"
 
 
 def _first_values(values: Sequence[str]) -> str:
-    first = ", ".join(repr(value) for value in values[:_MOST_LISTED])
-    return first if len(values) <= _MOST_LISTED else f"{first} and {len(values) - _MOST_LISTED:,} more"
+    first = ", ".join(repr(value) for value in values[:_MAX_LISTED])
+    return first if len(values) <= _MAX_LISTED else f"{first} and {len(values) - _MAX_LISTED:,} more"

@@ -130,7 +130,7 @@ def round_bounds(low: float, high: float, *, whole: bool = False, name: str = ""
 
 
 def _beyond(end: float, other_end: float, whole: bool, rounding: str) -> float:
-    """Return a round bound beyond `end`: 0 if this is close enough, or a number at least a tenth of the range away."""
+    """Return a round bound beyond `end`: 0 if 0 is close enough, or a number at least a tenth of the range away."""
     bound = Decimal(repr(end))  # the printed decimal number: 0.1 is exactly a tenth
     width = abs(bound - Decimal(repr(other_end))) or max(abs(bound), Decimal(1))
     is_lower = rounding == ROUND_FLOOR

@@ -30,8 +30,8 @@ class EncodedTable:
     y : int32 array of shape (n,)
         Class indices.
     ids : int64 array of shape (n,)
-        Row ids, on which the draws of a seeded demonstration depend. So if a row is removed, the draws of other rows
-        stay the same.
+        Row ids. In a demonstration (a fit with a seed), the draws of a row depend on its id. So if a row is removed,
+        the draws of other rows stay the same.
     n_given : int
         Number of rows of the table (with a unit, of persons). It includes rows that are left out because their label is
         missing or not listed; the number of such rows is private.
@@ -74,9 +74,9 @@ def read_rows(
     X : DataFrame, array or list of shape (n, n_features)
         Cells of the attributes, as for `Domain.encode`.
     y : array of shape (n,)
-        Labels. Rows whose label is missing or not a class are left out.
+        Labels. Rows whose label is missing or not one of the domain's classes are left out.
     ids : int64 array of shape (n,), optional
-        Row ids for a seeded demonstration; by default `ids_of`.
+        Row ids for a demonstration (a fit with a seed); by default `ids_of`.
     n_jobs : int
         Number of threads.
     out_of_domain : OutOfDomainCells, optional
@@ -95,6 +95,8 @@ def read_rows(
     ------
     DomainError
         If columns are absent, or if the labels are not one column.
+    ValueError
+        If `groups` does not have one identifier for each row, or is given although the domain declares no unit.
 
     Examples
     --------

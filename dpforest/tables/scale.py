@@ -6,8 +6,8 @@ numeric attribute are spread by the mean of a linear scale and a logarithmic sca
 (ranges from x to 2x) have the same width. Neither scale depends on rows.
 
 The logarithm is computed from the bits of a float. The exponent and the mantissa, read together as one whole number,
-approximate the logarithm: they rise linearly within an octave. The code calls no mathematical library, so codes are the
-same on every machine.
+approximate the logarithm. This number rises linearly within an octave. The code calls no mathematical library, so codes
+are the same on every machine.
 """
 
 import struct

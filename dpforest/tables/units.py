@@ -2,9 +2,9 @@
 
 A domain may name a column of identifiers (`Domain.unit`). Then all rows with the same identifier belong to one person,
 and each person counts as much as one row without a unit. At most `MOST_ROWS` rows of a person are kept. If a person has
-r kept rows, each of these rows weighs floor(1024 / r), in units of 1/1024. So all rows of a person together weigh at
-most 1024. The choice of a person's kept rows and their weights depend on the rows of this person alone
-(docs/PRIVACY.md).
+r kept rows, each of these rows has the weight floor(1024 / r). So all rows of a person together weigh at most 1024,
+which is the weight of a person with one row. The choice of a person's kept rows and their weights depend on the rows of
+this person alone (docs/PRIVACY.md).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dpforest.tables.cells import as_array, cell_text, column_of_list, factorize
 from dpforest.tables.features import DomainError
 from dpforest.tables.out_of_domain import OutOfDomain, OutOfDomainCells
 
-UNIT_WEIGHT: Final = 1_024  # largest weight of a person, in units of 1/1024
+UNIT_WEIGHT: Final = 1_024  # largest total weight of a person's rows
 MOST_ROWS: Final = 256  # largest number of kept rows of a person
 
 
@@ -32,7 +32,7 @@ class Units:
     index : int64 array of shape (n,)
         Number of the person, from 0 to ``n_units - 1``.
     weight : int64 array of shape (n,)
-        Weight of the row in units of 1/1024, from 4 to 1024. The rows of one person together weigh at most 1024.
+        Weight of the row, from 4 to 1024. The rows of one person together weigh at most 1024.
     n_units : int
         Number of persons with an identifier, including persons without a kept row.
     places : int64 array of shape (n,)
@@ -45,7 +45,7 @@ class Units:
     places: np.ndarray
 
     def of_rows(self, rows: np.ndarray) -> Units:
-        """Return the persons and weights of some rows, with new numbers of the persons."""
+        """Return the persons and weights of some rows, with new numbers for these persons, from 0 on."""
         persons, index = np.unique(self.index[rows], return_inverse=True)
         return Units(index.reshape(-1), self.weight[rows], len(persons), self.places[rows])
 
@@ -68,7 +68,7 @@ class UnitRegistry:
 
     def __init__(self) -> None:
         self._number: dict[str, int] = {}  # number of each person, by identifier
-        self._n_rows = np.zeros(0, np.int64)  # number of rows with a listed label, for each person
+        self._n_rows = np.zeros(0, np.int64)  # number of rows whose label is listed, for each person
         self._n_read = np.zeros(0, np.int64)  # number of these rows that `read` has seen, for each person
 
     @property
@@ -84,7 +84,7 @@ class UnitRegistry:
         identifiers : array or list of shape (n,)
             Cells of the unit's column. They are compared as texts. A row without an identifier belongs to no person.
         listed : bool array of shape (n,)
-            Whether the label of each row is listed. Rows with other labels are not counted.
+            Whether the label of each row is one of the domain's classes. Rows with other labels are not counted.
         """
         number = self._numbers(identifiers)
         n_rows = np.bincount(number[(number >= 0) & listed], minlength=self.n_units)
@@ -115,7 +115,7 @@ class UnitRegistry:
         units : Units
             The kept rows, with their persons and weights.
         ids : int64 array of shape (k,)
-            Hash of each kept row's identifier, on which the draws of a seeded demonstration depend.
+            Hash of each kept row's identifier, on which the draws of a demonstration (a fit with a seed) depend.
         """
         number = self._numbers(identifiers)
         usable = np.flatnonzero((number >= 0) & listed)
@@ -126,7 +126,7 @@ class UnitRegistry:
         chosen = _is_kept(rank, n_rows)
         if out_of_domain is not None:
             out_of_domain.add(name, OutOfDomain.NO_UNIT, int((number < 0).sum()))
-            out_of_domain.add(name, OutOfDomain.BEYOND_MOST, len(usable) - int(chosen.sum()))
+            out_of_domain.add(name, OutOfDomain.OVER_ROW_LIMIT, len(usable) - int(chosen.sum()))
         weight = UNIT_WEIGHT // np.minimum(n_rows[chosen], MOST_ROWS)
         units = Units(person[chosen], weight, self.n_units, usable[chosen])
         return units, self.ids()[units.index]

@@ -28,7 +28,7 @@ def tree_error_bound(edge: float, alphas: Sequence[float], rule: str = "publishe
     edge : float
         γ, in (0, 1].
     alphas : sequence of float
-        The alpha of each level, from 0 to 1 and never rising.
+        α of the Mα-loss on each level, from 0 to 1 and never rising.
     rule : {"published", "derived"}
         "published": the bound is exp(-γ²/16 Σ alpha), Theorem 10 with leaf weights that sum to 1 on a level. The proof
         assumes that every split lowers the tree's potential in proportion to the leaf's weight. This assumption is
@@ -68,7 +68,7 @@ def levels_for_error(edge: float, alpha: float, error: float, rule: str = "publi
 
 
 def splits_for_error(edge: float, alpha: float, error: float) -> float:
-    """Return the number of splits with which a tree reaches the error, if each split is at the heaviest leaf.
+    """Return the number of splits with which a tree reaches the training error, if each split is at the heaviest leaf.
 
     The number is error^(-16 / (alpha γ²)) (equation 13). If it is too large for a float, the result is infinite.
 
@@ -106,7 +106,7 @@ def trees_for_error(
     mean_weight : float
         Lower bound on the mean weight of the rows, in (0, 1]. The mean weight is 1/2 before the first tree.
     spread : float
-        π of the paper, in [0, 1). The step of each tree is between 1 - π and 1 + π times alpha / M².
+        π of the paper, in [0, 1). The step of each tree is between (1 - π) alpha / M² and (1 + π) alpha / M².
 
     Examples
     --------
@@ -162,7 +162,7 @@ def split_edge(children: ArrayLike) -> np.ndarray:
 
 
 def error_after_trees(edge: float, alpha: float, n_trees: int, rule: str = "published", weight: float = 0.5) -> float:
-    """Return the least training error, from 0 to 1, that this many trees reach by Theorem 12.
+    """Return the least training error, from 0 to 1, that Theorem 12 guarantees after this many trees.
 
     Parameters
     ----------
@@ -187,9 +187,9 @@ def best_error_after_trees(
 ) -> float:
     """Return a bound on the least training error among the sums of the first 1, 2, ..., `n_trees` trees.
 
-    Theorem 12 assumes that the mean weight of the rows is at least `weight` at every tree. At a tree with
-    a smaller mean weight, the share of misclassified rows is less than 2 `weight`. The reason is that each
-    misclassified row has a weight of at least 1/2.
+    Theorem 12 assumes that the mean weight of the rows is at least `weight` at every tree. At a tree with a smaller
+    mean weight, the share of misclassified rows is less than 2 `weight`, because each misclassified row has a weight of
+    at least 1/2.
 
     Parameters
     ----------

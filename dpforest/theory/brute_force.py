@@ -6,7 +6,7 @@ from dpforest.losses import m_alpha
 
 
 def drawn_untested(n_numeric: int, depth: int, n_paths: int, seed: int = 0) -> float:
-    """Return the mean number of features that random paths do not test, to check `untested_features`.
+    """Return the mean number of features that random paths of `depth` tests omit, to check `untested_features`.
 
     >>> drawn_untested(10, 0, 100), drawn_untested(1, 5, 100)
     (10.0, 0.0)

@@ -77,17 +77,20 @@ def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]
 
 
 def noisy_votes(domain: Domain, split: Split) -> dict[int, dict[str, float]]:
-    """Return held-out accuracies at ε = 1 for each number of trees: of one tree, of the vote, and by the formula."""
+    """Return held-out accuracies at ε = 1 by number of trees: of a tree, of the vote, and by `even_vote_right`."""
     return {k: _noisy_votes(domain, split, k) for k in VOTES}
 
 
 def empty_leaves(domain: Domain, split: Split) -> dict[int, dict[int, dict[str, float]]]:
-    """Return the expected and the counted share of empty leaves, by depth and by the number of trees."""
+    """Return the result of `empty_leaves_at` by depth and by number of trees."""
     return {depth: {k: empty_leaves_at(domain, split, depth, k) for k in SHARED_BY} for depth in DEPTHS}
 
 
 def empty_leaves_at(domain: Domain, split: Split, depth: int, n_trees: int) -> dict[str, float]:
-    """Return the share of empty leaves if each row is in one tree: as the formula expects, and as counted once."""
+    """Return the share of empty leaves, by `empty_share` and as counted, and the number of leaves.
+
+    Each row is in one tree.
+    """
     n = len(split.y_train)
     spec = _labels_forest(n_trees, depth)._plan(domain, n)
     trees = spec.grow(domain, 0)

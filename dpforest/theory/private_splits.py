@@ -2,6 +2,9 @@
 
 R. Nock, W. Henecka, *Boosted and differentially private ensembles of decision trees* (arXiv 2001.09384). Bounds on the
 training error are in `boosting_bounds.py`.
+
+A test sends a share of each of the two classes of a leaf to the left. The test has the edge γ if these two shares
+differ by at least γ (Definition 9).
 """
 
 import math
@@ -32,9 +35,9 @@ def odds_of_a_good_split(
     share : float
         ρ, number of tests with the edge divided by number of tests without the edge, at least 0.
     edge, alpha : float
-        γ and α, in [0, 1].
+        γ, and α of the Mα-loss, in [0, 1].
     epsilon : float
-        ε of this choice, at least 0.
+        Budget for the choice of this split, at least 0.
     weight : float
         w, share of the tree's weight in the leaf, in [0, 1].
     potential : float
@@ -42,7 +45,7 @@ def odds_of_a_good_split(
     sensitivity : float
         Δ, largest change of the potential by one row, above 0.
     gap : float
-        δ, in [0, 1].
+        δ of the second assumption above, in [0, 1].
 
     Examples
     --------
@@ -60,7 +63,9 @@ def odds_of_a_good_split(
 
 
 def tree_efficiency(share: float, error: float, depth: int) -> float:
-    """Return J of equation 20, from 0 to 2, for a node with this share of the weight in a tree with this error.
+    """Return the efficiency of a node, from 0 to 2: J = 8 share error² / 2^depth (equation 20).
+
+    `share` is the node's share of the weight, and `error` is the error of the tree.
 
     >>> tree_efficiency(1.0, 0.5, 0)
     2.0
@@ -104,8 +109,8 @@ def efficiency_needed(n: float, epsilon: float, constant: float) -> float:
     """Return the `tree_efficiency` that Theorem 13 requires of every node that is split (equation 207).
 
     The theorem also requires that trees × levels ≤ ln n. And at this efficiency, a share failure / (failure + n_splits)
-    of the candidates must have the edge. Like Theorem 10, the theorem assumes that a split lowers the potential in
-    proportion to the leaf's weight.
+    of the candidates must have the edge; `calibration_constant` takes `failure` and `n_splits`. Like Theorem 10, the
+    theorem assumes that a split lowers the potential in proportion to the leaf's weight.
 
     Parameters
     ----------

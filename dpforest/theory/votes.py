@@ -53,7 +53,7 @@ def average_bound(tree_error: float, slack: float) -> float:
 
 
 def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
-    """Return d of Theorem 5.3: a bound on how far a row's mean vote over k trees deviates from its mean over all trees.
+    """Return d of Theorem 5.3: how far a mean vote over k trees may deviate from the mean over all trees.
 
     The formula is d = √(ln(n / (1 - confidence)) / 2k).
 
@@ -62,7 +62,7 @@ def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
     n_trees, n_rows : int
         Number of random trees k and number of rows n, at least 1.
     confidence : float
-        Least probability, over the random trees, that the bound holds for all rows; in (0, 1).
+        Least probability, over the random trees, that no mean vote on the n rows deviates by more; in (0, 1).
 
     Examples
     --------
@@ -110,7 +110,7 @@ def proof_probability(n: float, k: int, depth: int, slack: float, leaf_share: fl
     slack : float
         d in (0, 1/2).
     leaf_share : float
-        K > 0: the proof ignores each leaf with fewer rows than 1/K of the mean over all leaves.
+        K > 0: the proof ignores each leaf whose number of rows is below 1/K of the mean over all leaves.
     epsilon : float
         Budget of all trees together, at least 0.
 
@@ -214,7 +214,7 @@ def empty_share(leaf_probability: ArrayLike, n_rows: float) -> float:
 
 
 def vote_right(right: ArrayLike) -> float:
-    """Return the probability that a majority of independent trees is right about a row (Poisson's binomial law).
+    """Return the probability that a majority of independent trees is right about a row (Poisson binomial distribution).
 
     A fair coin decides ties.
 

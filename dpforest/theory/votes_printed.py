@@ -1,8 +1,8 @@
 """Theorems 5.1 to 5.9 of Bojarski et al. on random trees: as printed, and as the proofs show if the two differ.
 
 Theorems that hold as printed are in `votes.py`. In the formulas, `e` is the mean training error of a random tree, `d`
-is the slack of the votes, and `h` is the depth. The proofs ignore each leaf with fewer rows than 1/K of the mean over
-all leaves. If a probability is 0 or less, the theorem proves nothing.
+is the slack of the votes, and `h` is the depth. The proofs ignore each leaf whose number of rows is below 1/K of the
+mean over all leaves. If a probability is 0 or less, the theorem proves nothing.
 """
 
 import math
@@ -16,7 +16,7 @@ from dpforest.theory.ranges import check_between, check_inside
 from dpforest.theory.votes import HALF, check_private, first_rows
 
 RULES: Final = ("majority", "average")
-_STEPS = 9600  # 24 K / d for K = 40 and d = 1/10: the denominator of γ in `direct_bound`
+_STEPS = 9600  # 24 K / d for K = 40 and d = 1/10: the factor 9600 in γ of `direct_bound`
 
 
 def mean_weight_bound(tree_error: float) -> float:
@@ -76,12 +76,14 @@ def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_shar
 def trees_asked(n_rows: float, slack: float, exponent: float = 1.0, *, held_out: bool = False) -> float:
     """Return the number of trees k = (1 + C) ln n / (2 d²) of Theorem 5.3, where C is `exponent`.
 
-    With k trees, the votes on all n rows deviate by at most d, except with a probability of n^(-C).
+    With k trees, the mean vote on each of the n rows deviates by at most d from its mean over all random trees, except
+    with a probability of n^(-C) for all rows together.
 
     Parameters
     ----------
     held_out : bool
-        Whether to bound the error on n held-out rows. The bound then uses half of d, so four times as many trees.
+        Whether to bound the error on n held-out rows. The formula then has d / 2 instead of d, so it gives four times
+        as many trees.
 
     Examples
     --------
@@ -133,8 +135,9 @@ def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float =
     """Return the bound of Theorems 5.5 and 5.8 on the error of a random vote.
 
     The random vote draws a class; the probability of a class is its mean share over the trees. The bound is 2e' - 2e'²
-    + d + c, where e' = e + 1/K, d is `slack`, and c is `luck`. Without privacy, the bound holds for any number of
-    trees: more trees make the mean share less random, but do not lower the bound.
+    + d + c, where e' = e + 1/K, d is `slack`, and c is `luck`, the slack for the random draws of the classes. Without
+    privacy, the bound holds for any number of trees: more trees make the mean share less random, but do not lower the
+    bound.
 
     >>> round(coin_bound(0.1, 0.05, 0.02), 6), round(coin_bound(0.1, 0.05, 0.02, 40), 6)
     (0.25, 0.28875)

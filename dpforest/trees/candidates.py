@@ -26,7 +26,7 @@ class Candidates:
     feature, threshold : int32 array of shape (n_candidates,)
         Feature and threshold of each test, as in `Trees`.
     cut : int32 array of shape (n_candidates,)
-        The same test on bins instead of codes: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
+        Bin that the same test uses in place of the threshold: ``bin > cut`` (numeric) or ``bin == cut`` (categorical).
     first : int64 array of shape (n_features + 1,)
         Index of the first candidate of each feature; the last element is the number of candidates.
     slot : int64 array of shape (n_features + 1,)
@@ -138,7 +138,8 @@ def undecided(candidates: Candidates, chosen: list[np.ndarray]) -> np.ndarray:
     """Return which tests are undecided at each node of the next level, bool (2**level, n_candidates).
 
     A test is *decided* at a node if the answers on the path to the node imply the answer to the test. Whether a test is
-    decided depends only on tests, not on rows. If all tests are decided at a node, the node may use any test.
+    decided depends only on tests, not on rows. If all tests are decided at a node, the result marks all of them as
+    undecided there, so that the node may use any test.
 
     Parameters
     ----------

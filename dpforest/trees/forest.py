@@ -183,7 +183,7 @@ class Forest:
         return routing.scorer(self.trees, self.domain, summed)
 
     def apply(self, X, *, n_jobs: int = 1) -> np.ndarray:
-        """Return the leaf of each row in each tree, numbered over the forest: int32 (n, n_trees)."""
+        """Return the index, over all leaves of the forest, of each row's leaf in each tree: int32 (n, n_trees)."""
         return routing.leaves_of_rows(self.trees, self.domain, as_values(X), n_jobs=n_jobs).T
 
 

@@ -35,8 +35,8 @@ class ForestFormatError(ValueError):
     """Raised if a file is not a released forest, or is damaged."""
 
 
-# Checks that need the estimators. The estimators import this module, so this module cannot import them. Instead,
-# `dpforest/__init__.py` registers the check of `dpforest.models.file_consistency`.
+# The checks in this list need the estimators, which import this module. So this module cannot import the checks.
+# Instead, `dpforest/__init__.py` registers the check of `dpforest.models.file_consistency`.
 _CHECKS: list[Callable[["ReleasedForest"], None]] = []
 
 
@@ -79,7 +79,7 @@ def written(forest: "ReleasedForest") -> str:
 
 
 def compressed(text: str) -> bytes:
-    """Return the bytes of `ReleasedForest.to_bytes`."""
+    """Return JSON text compressed by gzip, for `ReleasedForest.to_bytes`. Equal texts give equal bytes."""
     return gzip.compress(text.encode(), 6, mtime=0)
 
 
@@ -87,7 +87,7 @@ def compressed(text: str) -> bytes:
 
 
 def decompressed(data: bytes) -> bytes:
-    """Return the text of a compressed or plain file. Decompression stops at the largest allowed length."""
+    """Return the JSON of a compressed or plain file as bytes. Raise an error if gzip data are invalid or too long."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise ForestFormatError(f"A released forest is read from bytes, not from {type(data).__name__}.")
     data = bytes(data)
@@ -234,7 +234,7 @@ def _constructor_arguments(content: dict[str, Any], version: int) -> dict[str, A
 
 
 def _check_paid(content: dict[str, Any], certificate: Certificate, ledger: Ledger) -> None:
-    """Refuse a scale without a charge, and a number of rows that is neither charged nor public by the certificate."""
+    """Refuse a scale that is not charged, and a number of rows that is neither charged nor certified as public."""
     charged = [entry.what for entry in ledger.entries]
     if "scale" in content and not any(what.startswith(SCALE_OF_ATTRIBUTES) for what in charged):
         raise _damaged("it has a scale, but its ledger has no entry for it")

@@ -9,6 +9,7 @@ from dpforest.limits import MAX_DEPTH, MAX_FOREST_NODES, MAX_FOREST_TREES
 from dpforest.trees.layout import NUMERIC, Trees
 from dpforest.trees.packed_arrays import ArrayError, unpack_plain
 
+# Arrays of the trees, with the largest number of elements of each array.
 _TREES: Final = {
     "kind": MAX_FOREST_NODES,
     "feature": MAX_FOREST_NODES,

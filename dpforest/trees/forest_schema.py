@@ -36,7 +36,7 @@ _MOST: Final = max(MAX_FOREST_NODES, MAX_LEAF_NUMBERS)
 
 
 class SchemaError(ValueError):
-    """Raised if a field of a file breaks the schema. The message is the end of a sentence."""
+    """Raised if a field of a file breaks the schema. The message is the end of a sentence that the caller begins."""
 
 
 # ---------------------------------------------------------------- the pieces

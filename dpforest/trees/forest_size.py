@@ -1,4 +1,4 @@
-"""The largest allowed size of a forest, for fits and for files. A fit checks the size before it asks about the rows."""
+"""The largest allowed size of a forest, for fits and for files. A fit checks the size before it queries the rows."""
 
 from dpforest.limits import MAX_FOREST_LEAVES, MAX_FOREST_TREES, MAX_LEAF_NUMBERS
 

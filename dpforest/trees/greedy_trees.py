@@ -16,11 +16,12 @@ from dpforest.trees.candidates import Candidates, undecided
 from dpforest.trees.layout import LEAF, NUMERIC, Trees
 
 # A function that chooses the tests of a level. Its arguments are the number of the level, the class weights in the bins
-# of each node (n_nodes, n_slots, n_classes), and which tests are allowed at each node (n_nodes, n_candidates). It
-# returns the index of the chosen test of each node, or -1 if the node is not split.
+# of each node (n_nodes, n_slots, n_classes), and which tests are allowed at each node (n_nodes, n_candidates). Here
+# n_slots is the number of bins of all features. The function returns the index of the chosen test of each node, or -1
+# if the node is not split.
 ChooseSplits = Callable[[int, np.ndarray, np.ndarray], np.ndarray]
 
-_P = np.uintp
+_P = np.uintp  # for an unsigned index, numba omits the code that handles negative indices
 _BLOCK = 512  # number of rows that `fill_children` handles at a time
 
 

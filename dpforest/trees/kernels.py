@@ -1,5 +1,7 @@
 """Kernels (compiled functions) that route many rows down many trees. The kernels check no bounds.
 
+The argument `packed` is the result of `routing.pack`.
+
 The kernels transpose a block of `ROWS` rows into columns and route it down one tree after another, so that the tree and
 the block stay in the fastest cache. A packed node is one 32-bit word: bit 31 marks a multiway test, the next 15 bits
 are the feature, and the last 16 bits are the threshold.
@@ -18,7 +20,7 @@ DENSE = 5  # number of upper levels in which every node is evaluated for every r
 
 _U = np.uint32
 _H = np.uint16
-_P = np.uintp
+_P = np.uintp  # for an unsigned index, numba omits the code that handles negative indices
 
 
 @njit(nogil=True, cache=True)
@@ -131,7 +133,7 @@ def _descend(packed, scratch, t):
 def count_all(codes, y, weight, packed, counts):
     """Count every row in the leaf that it reaches, in every tree: counts is int64 (n_leaves, n_classes).
 
-    A row counts by its weight, int64 (n,), or as 1 if `weight` is None.
+    Each row adds its weight, int64 (n,), to a count, or 1 if `weight` is None.
     """
     scratch = _scratch(codes, packed)
     leaf, leaf_start = scratch[4], packed[4]
@@ -177,8 +179,8 @@ def count_assigned(codes, y, weight, tree_of_row, packed, counts):
 def find_leaves(codes, packed, first, leaves):
     """Set the leaf of every row in every tree: leaves is an integer array (n_trees, n).
 
-    `first` is the number of each tree's first leaf: ``packed[4]`` numbers leaves over the forest, and zeros number them
-    within each tree.
+    `first` is the number of each tree's first leaf: with ``packed[4]``, leaves are numbered over the whole forest, and
+    with an array of zeros, within each tree.
     """
     scratch = _scratch(codes, packed)
     leaf = scratch[4]

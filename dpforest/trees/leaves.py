@@ -191,8 +191,8 @@ class ScoreLeaves(Leaves):
     leaf_values : float64 array
         With `class_of_tree` (voting "additive"): the number that each leaf adds to the score of its tree's class, shape
         (n_leaves,). Without `class_of_tree` (voting "clipped-logistic"): the number that each leaf adds to the score of
-        each class, shape (n_leaves, n_classes). With two classes, only the number for the second class, shape
-        (n_leaves, 1).
+        each class, shape (n_leaves, n_classes). In this case and with two classes, the array holds only the numbers
+        for the second class, shape (n_leaves, 1).
     class_of_tree : int16 array of shape (n_trees,), or None
         Class to whose score each tree adds. With two classes, every tree adds to the second class and subtracts from
         the first.

@@ -61,7 +61,11 @@ def sum_of_squares(total, table):
 
 @njit(nogil=True, cache=True)
 def score_cuts(span, j, squares, is_categorical, settings, parts, scratch):
-    """Write the scores of the cuts of feature j at a node to the scratch arrays. Return the number of cuts."""
+    """Write the scores of the cuts of feature j at a node to the scratch arrays. Return the number of cuts.
+
+    `span` holds the start and end of the node's structure rows, then the start and end of its estimation rows.
+    `squares` is the result of `sum_of_squares` for the class counts of the node.
+    """
     a, b, c, d = span[0], span[1], span[2], span[3]
     order, est_order = parts.structure, parts.sorted_estimation
     if order[j, a] >> CODE_BIT == order[j, b - 1] >> CODE_BIT:
@@ -156,7 +160,7 @@ def to_weights(scores, temperature, tie):
     """Replace scores by weights: exp(B (s - 1) / 2) at temperature B, where s is the score rescaled to 0..1.
 
     At infinite temperature, the best scores have weight 1, and all others have weight 0. Scores that differ by at most
-    `tie` are equal.
+    `tie` count as equal.
     """
     low, high = scores.min(), scores.max()
     for i in range(len(scores)):

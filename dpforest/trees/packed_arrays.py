@@ -15,7 +15,7 @@ TYPES: Final = (*_UNSIGNED, *_SIGNED, "f8")
 
 
 class ArrayError(ValueError):
-    """Raised if an entry is not the expected array. The message is the end of a sentence."""
+    """Raised if an entry is not the expected array. The message is the end of a sentence that `forest_file` begins."""
 
 
 def pack(array: np.ndarray) -> dict[str, Any]:

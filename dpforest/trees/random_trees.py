@@ -11,6 +11,7 @@ from dpforest.trees.layout import LEAF, MULTIWAY, NUMERIC, ONE_VS_REST, Trees
 from dpforest.trees.released_scale import CELLS, ReleasedScale, code_at, mass_below, quantile_code
 
 CATEGORICAL = ("multiway", "one-vs-rest", "ordered")
+# The compiled functions take these numbers instead of the names of the choices.
 _CATEGORICAL_NUMBER = {name: number for number, name in enumerate(CATEGORICAL)}
 _THRESHOLD_NUMBER = {"node": 0, "domain": 1, "quantized": 2}
 
@@ -54,7 +55,7 @@ def grow_random_trees(
         public range (Bojarski et al.). "quantized": one of `n_quantiles` - 1 equally spaced cuts of the whole public
         range (Nock & Henecka).
     n_quantiles : int
-        Number of parts between the cuts of ``thresholds="quantized"``.
+        With ``thresholds="quantized"``, number of equal parts into which the cuts divide the range.
     max_leaves : int
         Public cap on the leaves of a tree with multiway tests. Nodes are split in level order. A node remains a leaf if
         its children would exceed the cap.
@@ -139,7 +140,11 @@ def _grow_tree(
     first_child,
     parent,
 ):
-    """Grow one tree breadth-first in the last five arrays, which are scratch space. Return its number of nodes."""
+    """Grow one tree breadth-first in the last five arrays, which are scratch space. Return its number of nodes.
+
+    `options` holds the numbers of the choices `categorical` and `thresholds`, then `n_quantiles`. `cumulative` has no
+    rows if there is no released scale.
+    """
     m = len(n_codes)
     n_multiway = multiway.sum()
     parent[0] = -1
@@ -217,7 +222,7 @@ def _scaled_cut(seed, tree, node, draw, options, cumulative, first, low, high):
 
 @njit(nogil=True, cache=True)
 def _range_at(node, f, low, high, parent, feature, threshold, first_child):
-    """Return the lowest and highest code of feature f that can reach a node."""
+    """Return the lowest and highest code of feature f that can reach a node, if low..high can reach the root."""
     child, above = node, parent[node]
     while above >= 0:
         if feature[above] == f:

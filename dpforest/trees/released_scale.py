@@ -18,9 +18,10 @@ from numba import njit
 from dpforest.limits import BLOCK_ROWS, N_CODES
 from dpforest.tables.domain import Domain
 
-LEVELS: Final = 3
-CELLS: Final = 4**LEVELS
-TOP: Final = 2**32
+LEVELS: Final = 3  # number of nested histograms
+CELLS: Final = 4**LEVELS  # number of cells of the finest histogram
+TOP: Final = 2**32  # integer that stands for a share of 1
+# Values of the uniform distribution function at the borders of the cells.
 _PUBLIC: Final = np.arange(CELLS + 1, dtype=np.int64) * (TOP // CELLS)
 
 
@@ -48,7 +49,7 @@ class ReleasedScale:
         return np.diff(self.cumulative, axis=1)
 
     def of_features(self, domain: Domain) -> np.ndarray:
-        """Return `cumulative` with a row for every attribute, int64 (n_features, 65); 0 if categorical."""
+        """Return `cumulative` with a row for every attribute, int64 (n_features, 65); zeros if categorical."""
         out = np.zeros((domain.n_features, CELLS + 1), np.int64)
         out[[f.kind == "numeric" for f in domain.features]] = self.cumulative
         return out
@@ -97,10 +98,11 @@ def _count(codes, weight, numeric, first, counts):
 
 
 def nested(cells: np.ndarray) -> np.ndarray:
-    """Return three histograms from counts of 64 cells: int64 (n_numeric * 21, 4), coarse histograms first.
+    """Return three histograms of each attribute from counts of 64 cells: int64 (n_numeric * 21, 4).
 
-    Each row of the result has the counts of four adjacent cells. These are the four parts of one cell of the next
-    coarser histogram or, in the coarsest histogram, of the whole range.
+    The 21 rows of an attribute are adjacent, with the coarsest histogram first. Each row has the counts of four
+    adjacent cells. These are the four parts of one cell of the next coarser histogram or, in the coarsest histogram, of
+    the whole range.
 
     >>> nested(np.ones((1, 64), np.int64))[:6].tolist()
     [[16, 16, 16, 16], [4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4], [1, 1, 1, 1]]
@@ -118,8 +120,8 @@ def scale_from(noisy: np.ndarray, noise_scale: Fraction) -> ReleasedScale:
     noisy : int64 array of shape (n_numeric * 21, 4)
         Counts in the order of `nested`, with noise.
     noise_scale : Fraction
-        Scale of the discrete Laplace noise on each count, in the unit of the counts. For Gaussian noise, the Laplace
-        scale with the same variance.
+        Scale of the discrete Laplace noise on each count, in the unit of the counts. If the noise is Gaussian, give the
+        scale of the Laplace noise that has the same variance.
 
     Returns
     -------

@@ -23,6 +23,12 @@ def pack(trees: Trees, n_features: int) -> tuple:
     need only one kind of binary test. A leaf points to itself, and its packed test never holds. So a row that has
     reached a leaf stays there, while other rows descend further.
 
+    Returns
+    -------
+    tuple
+        Packed nodes, first child and leaf number of each node, first node and first leaf of each tree, feature and
+        category of each extra column, depth, and whether all trees are complete and binary with a depth of at least 2.
+
     Raises
     ------
     ValueError
@@ -143,7 +149,7 @@ def count_rows(
     n_classes : int
         Number of classes.
     tree_of_row : int32 array of shape (n,) or None
-        The tree of each row; None counts every row in every tree.
+        Index of the tree that counts each row; None counts every row in every tree.
     weight : int64 array of shape (n,), optional
         Amount that each row adds to a count; by default 1.
     n_jobs : int

@@ -2,10 +2,11 @@
 
 The score of a split is minus the sum of the potentials of its two children; the table below defines the potential g. If
 a row is added to a child, the child's potential never falls, and it rises by at most a known amount. So an added row
-raises no score of its node. Weights and scores are integers that count grid steps of 1/1024. Potentials are rounded in
-such a way that these statements remain exact after rounding (for entropy: within two grid steps). `sensitivity` bounds
-the change of scores in grid steps (docs/PRIVACY.md). If a person has several rows, these rows may be in several nodes
-of a level. `unit_sensitivity` bounds the sum of the changes over these nodes.
+raises no score of its node. Weights and scores are integers that count grid steps of 1/1024 (for m-alpha, scores count
+steps of 1/1024²). Potentials are rounded in such a way that these statements remain exact after rounding (for entropy:
+within two grid steps). `sensitivity` bounds the change of scores in grid steps (docs/PRIVACY.md). If a person has
+several rows, these rows may be in several nodes of a level. `unit_sensitivity` bounds the sum of the changes over these
+nodes.
 
 ============ =================================================== ==========================================
 criterion    potential of a child with class weights w, W = Σ w  most that a row of weight u can add
@@ -140,7 +141,7 @@ def nodes_of_unit(level: int) -> int:
 
 
 def depends_on_rows(criterion: str) -> bool:
-    """Return whether the sensitivity grows with the number of rows, so that add-remove needs a public bound."""
+    """Return whether the sensitivity grows with the number of rows. If so, add-remove needs a public row bound."""
     return sensitivity(criterion, 2) != sensitivity(criterion, 4)
 
 

@@ -26,7 +26,7 @@ from dpforest.book import (
     record_of,
     verify,
 )
-from dpforest.book.record_fields import FIELDS, SOURCE, SUM, VALUE
+from dpforest.book.record_fields import FIELDS, SOURCE_RULES, SUM_RULES, VALUE_RULE
 from dpforest.book.record_file import _short, loss_sentence
 from dpforest.risk.guarantee import Guarantee, guarantee_of
 from tests.models.random_forests import DOMAIN, table
@@ -203,8 +203,8 @@ def content_with(record: ReleaseRecord, path: tuple, value) -> dict:
 
 PATHS = [
     *((name,) for name in FIELDS),
-    *(("sum_after", name) for name in SUM),
-    *(("sources", 0, name) for name in SOURCE | VALUE),
+    *(("sum_after", name) for name in SUM_RULES),
+    *(("sources", 0, name) for name in SOURCE_RULES | VALUE_RULE),
 ]
 
 

@@ -140,7 +140,7 @@ def test_rows_that_are_left_out_are_counted_for_the_curator():
     assert len(rows.y) == 256
     assert rows.n_given == rows.n_counted == 1
     assert noted.count("id", OutOfDomain.NO_UNIT) == 2
-    assert noted.count("id", OutOfDomain.BEYOND_MOST) == 44
+    assert noted.count("id", OutOfDomain.OVER_ROW_LIMIT) == 44
 
 
 def test_parts_equal_the_whole_table_wherever_it_is_cut():

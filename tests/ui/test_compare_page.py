@@ -279,9 +279,9 @@ def settings_in_link(page: AppTest) -> dict:
 def test_settings_of_one_forest_are_in_its_name_its_line_and_the_link(compare):
     page = compare(forests="one greedy tree,RF-E")
     by_rule = lines(page)
-    page.selectbox(key="own_of").set_value("RF-E").run()
-    page.select_slider(key="own_RF-E_depth").set_value(2).run()
-    page.select_slider(key="own_RF-E_trees").set_value(3).run()
+    page.selectbox(key="settings_of").set_value("RF-E").run()
+    page.select_slider(key="setting_RF-E_depth").set_value(2).run()
+    page.select_slider(key="setting_RF-E_trees").set_value(3).run()
     assert not page.exception and settings_in_link(page) == {"RF-E": {"depth": 2, "trees": 3}}
     drawn_lines = lines(page)
     assert np.array_equal(drawn_lines["one greedy tree"], by_rule["one greedy tree"])
@@ -294,7 +294,7 @@ def test_settings_of_one_forest_are_in_its_name_its_line_and_the_link(compare):
     assert (row["depth"], row["trees"]) == (2, 3)
     button(page, "All forests with default settings").click().run()
     assert set(lines(page)) == set(by_rule) and settings_in_link(page) == {}
-    assert page.select_slider(key="own_RF-E_depth").value == "by rule"
+    assert page.select_slider(key="setting_RF-E_depth").value == "by rule"
 
 
 def test_settings_of_one_forest_come_with_a_link_and_survive_another_page(compare):
@@ -302,7 +302,7 @@ def test_settings_of_one_forest_come_with_a_link_and_survive_another_page(compar
     page = compare(forests="boosted", own=linked)
     name = "boosted (depth 3, Share of ε for the questions: 30%)"
     assert set(lines(page)) == {name}
-    assert page.select_slider(key="own_boosted_depth").value == 3
+    assert page.select_slider(key="setting_boosted_depth").value == 3
     page.switch_page("pages/3_Audit.py").run()
     page.query_params.clear()
     page.switch_page("pages/1_Compare.py").run()

@@ -26,7 +26,7 @@ from ui.choose import membership
 from ui.explore import data_tab, rows_fit
 from ui.shared import release, tables
 from ui.shared.forests import EPSILONS, FORESTS, ForestSettings, as_code
-from ui.shared.release import LOOKED
+from ui.shared.release import CHOSEN_BY_LOOKING
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 from ui.shared.wording import plain
@@ -449,8 +449,8 @@ def choice() -> Choice:
 def test_a_release_is_exact_fresh_and_cautioned(choice):
     first, second = release.make(choice, 1, 1), release.make(choice, 1, 2)
     assert first.certificate.startswith("CERTIFIED")
-    assert first.certificate.splitlines()[1] == f"CAUTION: {LOOKED}"
-    assert json.loads(gzip.decompress(first.file))["about"]["caution"] == LOOKED
+    assert first.certificate.splitlines()[1] == f"CAUTION: {CHOSEN_BY_LOOKING}"
+    assert json.loads(gzip.decompress(first.file))["about"]["caution"] == CHOSEN_BY_LOOKING
     assert first.file != second.file
     assert first.epsilon == Fraction(1, 2)
 

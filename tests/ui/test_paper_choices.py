@@ -25,7 +25,7 @@ def test_explore_offers_the_settings_of_the_papers(trees):
 
 def test_compare_offers_the_settings_of_the_papers():
     page = visit("pages/1_Compare.py", data="zoo", forests=["RF-E"], releases_each="2", own='{"RF-E":{"trees":30}}')
-    slider = page.select_slider(key="own_RF-E_trees")
+    slider = page.select_slider(key="setting_RF-E_trees")
     assert slider.value == 30 and set(slider.options) >= TREES
     page.select_slider(key="eps").set_value(25.0).run()
     assert not page.exception and "At ε = 25, **RF-E (30 trees)** comes first" in words(page)

@@ -131,7 +131,7 @@ def test_clearing_forgets_names_and_forests_but_no_cost(state):
     state["releases"] = [first, replace(first, number=4), replace(EXCHANGED, people=2), ZOO]
     before = sums()
     session_ledger.forget_tables()
-    assert sums() == before and not session_ledger.at_hand()
+    assert sums() == before and not session_ledger.releases_in_session()
     left = repr(state)
     assert not [
         secret for secret in ("people.csv", "people (2)", "digest", "CERTIFIED", "forest'", "secret") if secret in left

@@ -7,17 +7,16 @@ from typing import Any
 import streamlit as st
 
 from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, LeafPair, LossEstimate, attack_leaf, can_be_proved
-from dpforest.plotting.audit import apart, bound_chart
+from dpforest.plotting.audit import bound_chart, distinct_text
 from dpforest.privacy.randomness import SecretSource
 from ui import state
-from ui.audit.audit_controls import FEWEST, TELLING, Audit
+from ui.audit.audit_controls import FEWEST_ROWS, MOST_TELLING, Audit
 from ui.audit.rule_words import proof_sentences
 from ui.shared.page import drawn, titled
 
 SEARCHING = "Looking for the telling output"
-FIRST_DRAWN = (
-    10_000  # while an attack runs, results of fewer releases are not drawn: they come faster than a page can draw
-)
+# While an attack runs, results of fewer releases are not drawn, because they come faster than the page can draw them.
+FIRST_DRAWN = 10_000
 
 
 def show(audit: Audit, pair_name: str, pair: LeafPair) -> None:
@@ -33,10 +32,10 @@ def show(audit: Audit, pair_name: str, pair: LeafPair) -> None:
         "never proves that one is kept. Published rules draw floating-point numbers, like the author's "
         "program. Certified rules draw whole numbers from the operating system's entropy, like real releases."
     )
-    if audit.published and pair_name == FEWEST and not can_be_proved(pair):
+    if audit.published and pair_name == FEWEST_ROWS and not can_be_proved(pair):
         st.caption(
             f"These two tables exceed the promise by so little that {LOOKS[-1]:,} releases will hardly show it. "
-            f"Choose “{TELLING}” above for a pair that shows more."
+            f"Choose “{MOST_TELLING}” above for a pair that shows more."
         )
     key = (audit, pair_name)
     if st.button("Attack it", type="primary", key="attack"):
@@ -46,32 +45,34 @@ def show(audit: Audit, pair_name: str, pair: LeafPair) -> None:
 
 
 def _run(pair: LeafPair) -> list[LossEstimate]:
-    looks: list[LossEstimate] = []
+    """Attack the pair while the user watches, and return the estimates, one for each look at the counts."""
+    estimates: list[LossEstimate] = []
     bar, words, place = st.progress(0.0, SEARCHING), st.empty(), st.empty()
-    for share, look in attack_leaf(pair, SecretSource(), seconds=SECONDS):
-        if look is not None:
-            looks.append(look)
-            if look.trials >= FIRST_DRAWN:
-                _draw(looks, pair, words, place)
-        bar.progress(share, f"{looks[-1].trials:,} releases of either table" if looks else SEARCHING)
-    if looks and looks[-1].trials < FIRST_DRAWN:
-        _draw(looks, pair, words, place)
+    for share, estimate in attack_leaf(pair, SecretSource(), seconds=SECONDS):
+        if estimate is not None:
+            estimates.append(estimate)
+            if estimate.trials >= FIRST_DRAWN:
+                _draw(estimates, pair, words, place)
+        bar.progress(share, f"{estimates[-1].trials:,} releases of either table" if estimates else SEARCHING)
+    if estimates and estimates[-1].trials < FIRST_DRAWN:
+        _draw(estimates, pair, words, place)
     bar.empty()
-    return looks
+    return estimates
 
 
-def _draw(looks: list[LossEstimate], pair: LeafPair, words: Any, place: Any) -> None:
-    if not looks:
+def _draw(estimates: list[LossEstimate], pair: LeafPair, words: Any, place: Any) -> None:
+    """Draw sentences on the latest estimate, and a chart of all estimates."""
+    if not estimates:
         return
-    latest = looks[-1]
+    latest = estimates[-1]
     words.markdown(
         f"{proof_sentences(pair, latest)} Confidence {100 * CONFIDENCE:.1f} %, for all points of the curve together."
     )
     drawn(
-        bound_chart(looks, pair),
+        bound_chart(estimates, pair),
         f"Proved after {latest.trials:,} releases of either table: a loss of at least "
-        f"{apart(latest.bound, pair.epsilon)}; the claim is {pair.epsilon:g}, "
-        f"and the true loss of this pair is {apart(pair.loss, pair.epsilon)}.",
+        f"{distinct_text(latest.bound, pair.epsilon)}; the claim is {pair.epsilon:g}, "
+        f"and the true loss of this pair is {distinct_text(pair.loss, pair.epsilon)}.",
         place,
         title="Loss that the attack proves",
         public=True,

@@ -13,7 +13,7 @@ from ui.audit.rule_words import RULES
 from ui.shared.controls import LINKED, drop_out_of_bounds, drop_unknown
 from ui.shared.sidebar import choose_neighbors
 
-FEWEST, TELLING = "fewest rows", "most telling"
+FEWEST_ROWS, MOST_TELLING = "fewest rows", "most telling"
 MOST_CLASSES = 10
 
 
@@ -28,7 +28,7 @@ class Audit:
 
     @property
     def published(self) -> bool:
-        """Whether the rule is one as published, whose claimed ε does not hold."""
+        """Whether the rule is a published one, whose claimed ε does not hold."""
         return self.mechanism in PUBLISHED
 
 
@@ -59,12 +59,12 @@ def choose(epsilon: float) -> Audit:
 def choose_pair(audit: Audit) -> str:
     """Ask which pair of tables to show. Only a published rule has pairs on which its privacy loss exceeds ε."""
     if not audit.published:
-        return FEWEST
-    drop_unknown(state.PAIR, (FEWEST, TELLING))
+        return FEWEST_ROWS
+    drop_unknown(state.PAIR, (FEWEST_ROWS, MOST_TELLING))
     return st.segmented_control(
         "Which pair",
-        [FEWEST, TELLING],
-        default=FEWEST,
+        [FEWEST_ROWS, MOST_TELLING],
+        default=FEWEST_ROWS,
         required=True,
         key=state.PAIR,
         bind=LINKED,

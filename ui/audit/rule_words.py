@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dpforest.audit.leaf_attack import LeafPair, LossEstimate, can_be_proved
 from dpforest.audit.leaf_curves import LeafCurves, Verdict
-from dpforest.plotting.audit import apart, chance, raised, size
+from dpforest.plotting.audit import chance, distinct_text, raised, size
 from dpforest.privacy.laws import NOISY_COUNTS, PUBLISHED
 from dpforest.privacy.ledger import rows_changed
 from dpforest.risk.rounding import factor_up
@@ -23,9 +23,9 @@ class Rule:
 
     mechanism: str
     short: str  # name in legends
-    status: str
-    brief: str  # sentence below the rule's name in the sidebar
-    does: str
+    status: str  # whether the rule is certified, or where it was published
+    brief: str  # words after the status, below the rule's name in the sidebar
+    does: str  # predicate of a sentence whose subject is the rule
 
 
 RULES = {
@@ -106,7 +106,10 @@ def promise(epsilon: float, neighbors: str) -> str:
 
 
 def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
-    """State the lead from which a published rule's loss exceeds ε, and the lead from which its flip rate is too low."""
+    """State from which lead on a published rule's loss exceeds ε, and from which lead on its flip rate is too low.
+
+    Return an empty text if the loss never exceeds ε.
+    """
     first = curves.first_over[mechanism]
     if first is None:
         return ""
@@ -181,7 +184,7 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
 
 
 def output_name(pair: LeafPair, outputs: tuple[int, ...]) -> str:
-    """Return a combination of outputs in words."""
+    """Return in words the outputs of all leaves (or of all noisy counts) of a pair."""
     if pair.mechanism == NOISY_COUNTS:
         words = [
             f"a noisy count of {'1 or more' if is_positive else '0 or less'} for class {c + 1}"
@@ -216,13 +219,13 @@ def proof_sentences(pair: LeafPair, look: LossEstimate) -> str:
     )
     if look.bound > pair.epsilon:
         return (
-            f"{counted} That **proves a loss of at least {apart(look.bound, pair.epsilon)}**, where "
+            f"{counted} That **proves a loss of at least {distinct_text(look.bound, pair.epsilon)}**, where "
             f"ε = {pair.epsilon:g} is claimed."
         )
     if look.bound == 0:
         counted += " So small a difference could still be chance: nothing is proved."
     else:
-        counted += f" That proves a loss of at least {apart(look.bound, pair.epsilon)}."
+        counted += f" That proves a loss of at least {distinct_text(look.bound, pair.epsilon)}."
     if pair.mechanism not in PUBLISHED:
         return counted if look.bound == 0 else f"{counted} It does not get above ε = {pair.epsilon:g}."
     if can_be_proved(pair):

@@ -18,7 +18,7 @@ from dpforest.audit.leaf_curves import LeafCurves, Verdict
 from dpforest.plotting.audit import chance, flip_curves, loss_curves, raised, size
 from dpforest.privacy.laws import NOISY_COUNTS
 from dpforest.privacy.ledger import rows_changed
-from ui.audit.audit_controls import TELLING, Audit
+from ui.audit.audit_controls import MOST_TELLING, Audit
 from ui.audit.rule_words import NAMES, one_row, output_name, times
 from ui.shared import cache
 from ui.shared.page import drawn, titled
@@ -42,7 +42,7 @@ def verdict_of(audit: Audit) -> Verdict:
 @cache.for_everybody(data=True, max_entries=256)
 def pair_of(audit: Audit, pair_name: str) -> LeafPair:
     """Return the pair of tables that the page shows and attacks."""
-    find = leaf_attack.distinguishing_pair if pair_name == TELLING else leaf_attack.first_pair
+    find = leaf_attack.distinguishing_pair if pair_name == MOST_TELLING else leaf_attack.first_pair
     return find(audit.mechanism, audit.epsilon, audit.n_classes, audit.neighbors)
 
 
@@ -257,7 +257,7 @@ def at_least(value: float) -> str:
 
 
 def sure(epsilon: float) -> str:
-    """State how sure an attacker can become who was 50 % sure before the release.
+    """State how sure an attacker can become if the attacker was 50 % sure before the release.
 
     >>> sure(1.0), sure(0.01), sure(49.3)
     ('at most 73.2 % sure', 'at most 50.3 % sure', 'practically certain (1 wrong in 10²¹)')

@@ -89,6 +89,7 @@ class Answers:
         ]
 
     def _answer(self, name: str) -> Answer:
+        """Return the answer of one forest. It is unchecked until all of the first `N_FIRST` releases are simulated."""
         wish, line = self.wish, self.lines[name]
         return smallest_epsilon(
             name,

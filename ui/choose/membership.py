@@ -37,7 +37,8 @@ from ui.shared.page import drawn, titled
 from ui.shared.tables import Table, fingerprint, read_by
 from ui.shared.wording import plain
 
-SECONDS, GREEDY_SECONDS = 4.0, 20.0
+SECONDS = 4.0  # seconds for an attack on trees with random structure
+GREEDY_SECONDS = 20.0  # seconds for an attack on trees that each fit grows from the rows
 _DRAW_EVERY = 0.25  # seconds between two drawings
 _FORMULA = "from the exact trade-off curve of its noise"
 
@@ -78,6 +79,7 @@ def show(table: Table, settings: ForestSettings, certificate: Certificate, ledge
 
 
 def _game(settings: ForestSettings, is_replaced: bool) -> str:
+    """Explain what the attacker guesses, and what the attacker knows."""
     greedy = FORESTS[settings.kind].is_fitted_anew
     if is_replaced:
         coin = (
@@ -151,6 +153,7 @@ def _show_record(table: Table, row: int) -> None:
 
 
 def _run(table: Table, settings: ForestSettings, limit: Limit, row: int) -> list[AttackEstimate]:
+    """Attack the record while the user watches, and return the estimates of the share of right guesses."""
     estimator = settings.estimator(table.domain)
     codes, labels = _encoded(table)
     greedy = FORESTS[settings.kind].is_fitted_anew
@@ -215,7 +218,7 @@ class _Drawing:
 def _success_limit(certificate: Certificate, ledger: Ledger) -> float:
     """Return the largest share of guesses in which an attacker can be right about a fair coin.
 
-    For a certified forest, the limit counts the noise alone, even if the schema was read from the rows.
+    If the schema was read from the rows, the limit does not cover what the schema reveals.
     """
     promise = would_promise(certificate, ledger)
     return DistinguishingGame(promise, promise.questions[0]).success()
@@ -302,7 +305,7 @@ def _others_text(n: float) -> str:
 
 
 def _key(table: Table, settings: ForestSettings) -> tuple:
-    """Return the cache key. It includes ε, because the released scale and a shape set by rule depend on ε."""
+    """Return the cache key. It includes ε, because the released scale, and depth and trees by rule, depend on ε."""
     return (table.schema_key, fingerprint(table.domain), settings.without_epsilon(), settings.epsilon)
 
 

@@ -34,7 +34,7 @@ from ui.shared.page import drawn, titled
 from ui.shared.tables import Table, fingerprint, read_by, split
 
 REPEATS = 8
-SMALLER = (2, 5)  # the tab also shows the chosen ε divided by these numbers
+DIVISORS = (2, 5)  # the tab also shows the chosen ε divided by these numbers
 
 
 class LearningJob(Job[list[np.ndarray]]):
@@ -68,11 +68,15 @@ def _repeat(*arguments: Any) -> list[np.ndarray]:
 
 @cache.by_table(everybody=8, session=4)
 def _make(key: tuple, _table: Table, _settings: ForestSettings) -> LearningJob:
+    """Return a new job. The last element of the key is the grid of ε."""
     return LearningJob(_settings.estimator(_table.domain), _table.domain, split(_table), key[-1])
 
 
 def show(table: Table, settings: ForestSettings, wanted: float, guessing: float) -> None:
-    """Draw learning curves at the chosen ε and at smaller ε, and the number of rows for the accuracy `wanted`."""
+    """Draw learning curves at the chosen ε and at smaller ε, and the number of rows for the accuracy `wanted`.
+
+    `guessing` is the accuracy of guessing the most frequent class.
+    """
     titled(f"Accuracy with more rows: {settings.name}", "Simulated", "Do not share")
     st.markdown(
         "**With more rows, each of them matters less, so a forest that learns something often gets the same accuracy "
@@ -121,7 +125,7 @@ def smaller(epsilon: float) -> list[float]:
     >>> smaller(1.0), smaller(0.02), smaller(0.01)
     ([0.5, 0.2], [0.01], [])
     """
-    nearest = [max((e for e in EPSILONS if e <= 1.02 * epsilon / divisor), default=0.0) for divisor in SMALLER]
+    nearest = [max((e for e in EPSILONS if e <= 1.02 * epsilon / divisor), default=0.0) for divisor in DIVISORS]
     return [e for e in dict.fromkeys(nearest) if e > 0]
 
 
@@ -150,6 +154,7 @@ def _draw(
     place: Any,
     note: Any,
 ) -> None:
+    """Draw the needed numbers of rows as sentences, the learning curves, and a note on the method."""
     accuracy_of_all = float(learning.by_rows(settings.epsilon)[-1])
     needed = [rows_needed(learning, e, wanted) for e in epsilons]
     answers = list(zip(epsilons, needed, strict=True))

@@ -20,8 +20,8 @@ def offer(
 ) -> bool:
     """Draw the buttons. Return whether the dialog of a release is open now.
 
-    If the page shows another forest or ε than the answer, a further button returns to the answer. `is_useless` states
-    whether the shown forest is no better than guessing.
+    The answer is the forest `name` at `epsilon`. If the page shows another forest or another ε, a further button
+    returns to the answer. `is_useless` states whether the shown forest is no better than guessing.
     """
     settings = choice.settings
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="next_steps"):

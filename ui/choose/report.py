@@ -147,7 +147,7 @@ class ReportButton:
         self._place = st.empty()
 
     def draw(self, *, is_early: bool) -> None:
-        """Make the report, and draw its download button.
+        """Make the report, and draw its download button. If `is_early`, a caption says that ε is not checked yet.
 
         The report is made before the user presses the button, because code that runs on a press cannot read the
         session's caches.
@@ -156,8 +156,8 @@ class ReportButton:
         name = "privacy_report.html" if self._table.is_public else "DO_NOT_SHARE_privacy_report.html"
         html = self._make(self._table, self._column)
         with self._place.container():
-            # Each drawing has two elements. If a drawing had only one, the second element of the drawing before would
-            # stay until the run ends.
+            # Each drawing has two elements. If a drawing had only one, the second element of the previous drawing
+            # would stay until the run ends.
             st.caption("The smallest ε is not checked yet. The report says so." if is_early else "")
             key = f"report_{self._n_drawn}"
             st.download_button(

@@ -32,13 +32,13 @@ FEW: Final = (0.05, 0.3, EPSILONS[-1])
 class Wish:
     """The values of all controls except the needed value, which the page asks for below its first figures."""
 
-    share: float
+    share: float  # share of releases that must reach the needed value
     mode: str
     neighbors: str
-    margin: bool
-    prior: float
+    margin: bool  # whether to subtract a margin, because the held-out rows are a sample
+    prior: float  # an attacker's belief before the release
     rows_per_person: int
-    delta: bool = False
+    delta: bool = False  # whether to add forests with δ above 0
     measure: str = NEEDS[0]
 
     @property

@@ -37,35 +37,35 @@ class Below:
     """The open tab. It draws the finished releases of its sweep, and `work` simulates the remaining releases."""
 
     def __init__(self, opened: str, view: Comparison, table: Table) -> None:
-        self._opened, self._view, self._data = opened, view, table
+        self._opened, self._view, self._table = opened, view, table
         self._lines: list[SweepJob] = []
-        self._drawn, self._drawn_table = 0, pd.DataFrame()
-        draw = {
+        self._n_drawn, self._drawn_table = 0, pd.DataFrame()
+        open_tab = {
             "Table": self._open_table,
             "Depth": self._open_multiples,
             "Trees": self._open_multiples,
             "ε × depth": self._open_map,
             RULES_TAB: self._open_rules,
         }
-        draw[opened](table)
+        open_tab[opened](table)
         if self._lines and (n_ready := min(n_of_all(self._lines), PIECES)):
             self._draw(n_ready)
-            self._drawn = n_ready
+            self._n_drawn = n_ready
         elif self._lines:
             self._note.caption("No release for this tab is simulated yet. If the page has paused, press *Go on* above.")
 
-    def table(self, lines: Sequence[SweepJob], result: SweepResult, levels: list[Baselines]) -> None:
+    def table(self, lines: Sequence[SweepJob], result: SweepResult, baselines: list[Baselines]) -> None:
         """Redraw the table if it is open and the sweep of the chart has further finished releases."""
-        if self._opened == "Table" and result.n != self._drawn:
-            self._drawn_table = compared(self._view, lines, result, levels)
+        if self._opened == "Table" and result.n != self._n_drawn:
+            self._drawn_table = compared(self._view, lines, result, baselines)
             show_table(self._drawn_table, result.n, self._place)
-            self._drawn = result.n
+            self._n_drawn = result.n
 
     def work(self, place: Any, budget: TimeBudget) -> None:
         """Simulate the remaining releases of this tab's sweep."""
         if self._lines:
             text = f"{self._opened}: simulated release {{n:,}} of {{total:,}}: {{name}}"
-            for n in run(self._lines, PIECES, place, text, budget, self._drawn):
+            for n in run(self._lines, PIECES, place, text, budget, self._n_drawn):
                 self._draw(n)
 
     def _open_table(self, table: Table) -> None:
@@ -108,11 +108,11 @@ class Below:
         self._lines = [sweep_job(table, line) for line in lines]
 
     def _draw_rules(self, result: SweepResult) -> None:
-        scale = scale_of(self._view.measure, [baselines_of(self._data)], result)
+        scale = scale_of(self._view.measure, [baselines_of(self._table)], result)
         series = [series_of(self._view, line, result, scale, color) for color, line in enumerate(self._lines)]
         figure = comparison(series, self._view.epsilon, scale, bands=self._view.bands)
         measure = MEASURES[self._view.measure]
-        comparisons = rules_tab.compare_lines(result, measure, effective_rows([baselines_of(self._data)], measure))
+        comparisons = rules_tab.compare_lines(result, measure, effective_rows([baselines_of(self._table)], measure))
         text = rules_tab.sentence(comparisons, self._view.epsilon, scale, self._rules.noun)
         title = f"{scale.name[0].upper()}{scale.name[1:]} against ε by {self._name}"
         chart(figure, text.replace("*", ""), self._place, title=title)
@@ -132,7 +132,7 @@ class Below:
         self._lines = [sweep_job(table, line) for line in lines]
 
     def _draw(self, n: int) -> None:
-        result = result_of(self._view, self._data, self._lines)
+        result = result_of(self._view, self._table, self._lines)
         if why := cannot_be_measured(self._view, result):
             self._note.caption(why)
         elif self._opened in ("Depth", "Trees"):
@@ -168,7 +168,7 @@ class Below:
         values, epsilons = wide.to_numpy(float), wide.columns.to_numpy(float)
         column = list(epsilons).index(view.epsilon)  # `comparison_controls.map_lines` adds this ε to the grid
         best = int(values[:, column].argmax())
-        no_gain = self._learns_nothing(values, float(nonprivate.max()))
+        no_gain = self._no_gain_text(values, float(nonprivate.max()))
         scale = view.scale if no_gain else replace(view.scale, ceiling=float(nonprivate.max()))
         best_text = f"At ε = {view.epsilon:g} the best depth for {name} is **{wide.index[best]}**: "
         best_text += f"{scale.text(values[best, column])}"
@@ -185,17 +185,17 @@ class Below:
         figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=view.epsilon)
         chart(figure, text.replace("*", ""), self._place, title="Map of ε × depth")
 
-    def _learns_nothing(self, values: np.ndarray, nonprivate: float) -> str:
+    def _no_gain_text(self, values: np.ndarray, nonprivate: float) -> str:
         """State that no depth is better than guessing, at any ε or without noise.
 
         Return an empty text if some depth is better, or if the accuracy of guessing is unknown.
         """
-        levels, measure = [baselines_of(self._data)], MEASURES[self._view.measure]
-        guess_value = floor_of(levels, measure)
+        baselines, measure = [baselines_of(self._table)], MEASURES[self._view.measure]
+        guess_value = floor_of(baselines, measure)
         if guess_value is None:
             return ""
         forest_headroom = headroom(
-            values.max(axis=0, keepdims=True), np.array([nonprivate]), guess_value, effective_rows(levels, measure)
+            values.max(axis=0, keepdims=True), np.array([nonprivate]), guess_value, effective_rows(baselines, measure)
         )
         if not forest_headroom.has_none:
             return ""

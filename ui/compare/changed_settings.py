@@ -19,7 +19,7 @@ from ui.shared.forest_options import Option
 from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.wording import plain
 
-# For each forest: numbers under "depth" and "trees", and under the key of each changed option the label of its value.
+# The changes of each forest: "depth" and "trees" map to numbers, and the key of an option to the label of its value.
 Changes = dict[str, dict[str, int | str]]
 BY_RULE: Final = "by rule"
 _PARAMETER: Final = "own"  # query parameter of the link
@@ -29,7 +29,7 @@ _LONGEST: Final = 4_000  # largest length of the parameter in characters; even c
 def choose(kinds: tuple[str, ...]) -> Changes:
     """Draw the expander in the sidebar. Return the settings of these forests that the user or a link has changed."""
     changes = _changes_of_session()
-    with st.expander("Settings of one forest", key="own_settings"):
+    with st.expander("Settings of one forest", key="changed_settings"):
         if kinds:
             drop_unknown(state.SETTINGS_OF, kinds)
             if state.SETTINGS_OF not in st.session_state:
@@ -41,7 +41,7 @@ def choose(kinds: tuple[str, ...]) -> Changes:
                 "line states it."
             )
         if changes:
-            st.button("All forests with default settings", key="own_reset", on_click=_reset)
+            st.button("All forests with default settings", key="settings_reset", on_click=_reset)
     if ignored := state.SETTINGS_IGNORED.value:
         st.caption(f"Ignored, because no forest has these settings of the link: {plain(', '.join(ignored), 200)}.")
     _into_link(changes)

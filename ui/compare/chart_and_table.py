@@ -93,9 +93,9 @@ def _bound(loss: float, epsilon: float) -> float | Fraction:
     return loss if np.isinf(loss) else min(Fraction(loss), printed_decimal(epsilon))
 
 
-def table(view: Comparison, lines: Sequence[SweepJob], result: SweepResult, levels: list[Baselines]) -> pd.DataFrame:
+def table(view: Comparison, lines: Sequence[SweepJob], result: SweepResult, baselines: list[Baselines]) -> pd.DataFrame:
     """Return one row for each forest at the slider's ε. A forest that only guesses has no price of privacy."""
-    rows, headrooms = [], headroom_of(result, levels, "accuracy")
+    rows, headrooms = [], headroom_of(result, baselines, "accuracy")
     for line in lines:
         cells = result.cells.loc[line.line.name].reset_index()
         private, nonprivate = cells[cells["epsilon"] == view.epsilon].iloc[0], cells[np.isinf(cells["epsilon"])].iloc[0]

@@ -12,7 +12,7 @@ from ui.shared.tables import Table
 
 
 def grid_as_code(lines: Sequence[Line], table: Table, releases: int, folds: int) -> str:
-    """Return a call of `surface` with the page's forests, ε, repeats, splits and seeds.
+    """Return Python code that calls `surface` with the page's table, forests, ε, repeats, splits and seeds.
 
     Parameters
     ----------

@@ -25,11 +25,12 @@ from ui.shared.tables import Table, read_by
 
 RELEASES: Final = (2, 4, 8, 20, 50)
 DEFAULT_RELEASES: Final = 8
+# Number of splits into training rows and held-out rows, by its label.
 HELD_OUT: Final = {"three tenths, once": 1, "every row once, in 5 parts": 5}
-COARSE: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-DEPTHS: Final = (2, 4, 6, 8, 10)
-SIZES: Final = (1, 3, 10, 31, 100)
-MAP_DEPTHS: Final = tuple(range(1, 13))
+COARSE: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # values of ε in the tabs Depth, Trees, and α and voting
+DEPTHS: Final = (2, 4, 6, 8, 10)  # depths in the tab Depth
+SIZES: Final = (1, 3, 10, 31, 100)  # numbers of trees in the tab Trees
+MAP_DEPTHS: Final = tuple(range(1, 13))  # depths in the tab ε × depth
 SECONDS: Final = 30  # computing time (`TimeBudget`) after which the page pauses and asks whether to continue
 
 
@@ -123,7 +124,7 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
 
 
 def result_of(view: Comparison, table: Table, jobs: Sequence[SweepJob]) -> SweepResult:
-    """Return the result of these jobs. If the chosen measure is `WORST`, the result has it for the worst group."""
+    """Return the result of these jobs. If the measure is `WORST`, add the accuracy of the worst group."""
     result = gathered(jobs)
     if view.measure != WORST:
         return result

@@ -26,7 +26,10 @@ def insight(
     headrooms: dict[str, Headroom],
     published: Collection[str] = (),
 ) -> str:
-    """Name the best certified forest at this ε, those that differ from it only by chance, and those that only guess."""
+    """Name the best certified forest at this ε, those that differ from it only by chance, and those that only guess.
+
+    `published` has the names of published forests, which the sentence leaves out.
+    """
     cells = result.cells[MEASURES[view.measure]].reset_index()
     at_epsilon = cells[(cells["epsilon"] == view.epsilon) & ~cells["forest"].isin(published)].sort_values("mean")
     at_epsilon = at_epsilon.dropna(subset=["mean"])
@@ -86,11 +89,11 @@ def _best_words(
     return text
 
 
-def _names_or_number(overlapping: Sequence[str], others: int) -> str:
+def _names_or_number(overlapping: Sequence[str], n_others: int) -> str:
     """Name the forests if they are few, else state how many: a long sentence would push the chart off the screen."""
     if len(overlapping) <= MOST_NAMED:
         return _listed(overlapping)
-    return f"all {others} others" if len(overlapping) == others else f"{len(overlapping)} of the {others} others"
+    return f"all {n_others} others" if len(overlapping) == n_others else f"{len(overlapping)} of the {n_others} others"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ from ui.shared.controls import LINKED, drop_unknown
 from ui.shared.forest_options import VOTING
 from ui.shared.tables import Table
 
-CONSTANT = (0.0, 0.1, 0.5, 1.0)
+CONSTANT_ALPHAS = (0.0, 0.1, 0.5, 1.0)  # values of α that are the same on all levels
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ RULES: Final = {
     "α": Rules(
         "boosted",
         "alpha",
-        {f"α = {value:g}": value for value in CONSTANT}
+        {f"α = {value:g}": value for value in CONSTANT_ALPHAS}
         | {f"α {name}": how for name, how in ALPHAS["certified"].items() if how not in ("fixed", "hand")},
         "strategy",
         "Boosted trees",
@@ -127,8 +127,8 @@ def compare_lines(result: SweepResult, measure: str, n_test: float) -> list[Line
 
     Lines are compared over the releases that all lines have. An ε without such releases is left out. A difference is
     more than chance if it exceeds three numbers: one percentage point, the margin of the held-out rows, and twice its
-    standard error. The standard error is computed from pairs of releases with the same seeds. `n_test`
-    is the number of rows on which an accuracy would be as precise as the measure (`baselines.effective_rows`).
+    standard error. The standard error is computed from pairs of releases with the same seeds. `n_test` is the number of
+    rows on which an accuracy would be as precise as the measure (`baselines.effective_rows`).
     """
     pieces, comparisons = result.pieces[np.isfinite(result.pieces["epsilon"])], []
     n_lines = pieces["forest"].nunique()
@@ -152,7 +152,10 @@ def compare_lines(result: SweepResult, measure: str, n_test: float) -> list[Line
 
 
 def sentence(comparisons: Sequence[LineComparison], epsilon: float, scale: MeasureScale, noun: str) -> str:
-    """State which lines are worse than the best by more than chance at this ε, and up to which ε no line is."""
+    """State which lines are worse than the best by more than chance at this ε.
+
+    Also state up to which ε of the grid no line is worse by more than chance.
+    """
     if not comparisons:
         return ""
     nearest = min(comparisons, key=lambda comparison: abs(np.log(comparison.epsilon / epsilon)))

@@ -88,7 +88,10 @@ def _names(view: ForestView) -> list[str]:
 
 
 def verdict(view: ForestView, leaves: np.ndarray, truth: int) -> None:
-    """Show a sentence with the score of one record, the predicted class, and whether the prediction is right."""
+    """Show a sentence with the score of one record, the predicted class, and whether the prediction is right.
+
+    `leaves` are the indices of the leaves that the record reaches, and `truth` is the index of its class.
+    """
     leaf_values, class_of_tree = view.boosters
     values, classes = leaf_values[leaves], view.domain.classes
     if view.domain.n_classes == 2:

@@ -39,7 +39,7 @@ def exact_bounds_of(table: Table) -> list[ExactBounds]:
 
 
 def sentence(exact: Sequence[ExactBounds]) -> str:
-    """Return a sentence that names these bounds, for the first `MOST` attributes."""
+    """Return a sentence that names these bounds, for the first `MOST_NAMED` attributes."""
     clauses = []
     for bounds in exact[:MOST_NAMED]:
         ends = ((bounds.low, bounds.at_low, "lowest"), (bounds.high, bounds.at_high, "highest"))
@@ -56,7 +56,7 @@ def sentence(exact: Sequence[ExactBounds]) -> str:
 def show(table: Table, *, pending: bool) -> None:
     """Show bounds that have a source but equal a value of the rows, and a button that fills in rounder bounds.
 
-    Bounds without a source are left out, because the cards of `desk` ask about them.
+    Bounds without a source are left out, because the cards of the Data tab (`desk.py`) ask about them.
 
     Parameters
     ----------

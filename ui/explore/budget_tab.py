@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest import plotting
-from dpforest.book.releasing import LOOKED
+from dpforest.book.releasing import CHOSEN_BY_LOOKING
 from dpforest.plotting.budget import share_of
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger, LedgerEntry, unit_noun
@@ -86,7 +86,11 @@ def show(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
         titled("What the certificate of this forest says", "Not certified")
     if caution := caution_on_delta(certificate.delta, n_persons(choice.table), choice.table.domain.unit):
         st.warning(caution, icon=":material/warning:")
-    st.code(certificate_text(certificate, None if choice.table.is_public else LOOKED), language=None, wrap_lines=True)
+    st.code(
+        certificate_text(certificate, None if choice.table.is_public else CHOSEN_BY_LOOKING),
+        language=None,
+        wrap_lines=True,
+    )
     released_here()
 
 
@@ -114,6 +118,7 @@ def used_up(ledger: Ledger, delta: float = 0.0) -> str:
 
 
 def _sentence(entry: LedgerEntry, budget: PrivacyLoss, unit: str | None) -> str:
+    """State in markdown how many answers an entry of the ledger pays for, and what they cost."""
     if budget.kind == PURE:
         each, total = f"ε = {epsilon_text(entry.epsilon_each)}", f"ε = {epsilon_text(entry.epsilon)}"
         counts = "twice"
@@ -139,7 +144,7 @@ def _sentence(entry: LedgerEntry, budget: PrivacyLoss, unit: str | None) -> str:
 
 
 def _fraction(value: Fraction) -> str:
-    """Write a fraction as it is if its denominator is at most 1,000. Write any other as a decimal that is rounded up.
+    """Write a fraction as it is if its denominator is at most 1,000. Write any other fraction as a decimal, rounded up.
 
     >>> _fraction(Fraction(1, 2)), _fraction(Fraction(5303300859, 1250000000))
     ('1/2', '4.2427')

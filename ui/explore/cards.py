@@ -18,7 +18,7 @@ from dpforest.tables.column_kinds import ColumnProposal, propose_kind
 from dpforest.tables.csv_table import CsvTable
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature, text
-from dpforest.tables.read_parts import OF_TABLES, read_parts
+from dpforest.tables.read_parts import TABLE_PARTS, read_parts
 from dpforest.tables.reading_rules import Spellings
 from ui.explore.column_groups import groups_by_beginning
 
@@ -104,7 +104,7 @@ def features_of(domain: Domain, column: str) -> list[Feature]:
 
 def open_parts_of_table(domain: Domain) -> set[str]:
     """Return the parts of the whole table that were read from the rows, among "classes", "reading" and "columns"."""
-    return {part.what for part in read_parts(domain) if part.what in OF_TABLES}
+    return {part.what for part in read_parts(domain) if part.what in TABLE_PARTS}
 
 
 def propose(csv: CsvTable, column: str) -> ColumnProposal:

@@ -12,7 +12,7 @@ from dpforest.tables.features import Feature
 from ui import state
 from ui.shared.controls import drop_list_with_unknown, drop_unknown
 
-FEWEST: Final = 3  # smallest number of names with the same beginning that form a group
+MIN_GROUP_SIZE: Final = 3  # smallest number of names with the same beginning that form a group
 MOST: Final = 12  # largest number of groups of names with the same beginning
 ALL, ONE_BY_ONE = "all", "one by one …"
 
@@ -49,7 +49,7 @@ def groups_by_beginning(names: Sequence[str], *, all_of_them: bool = False) -> d
             by_start.setdefault(name[:end], []).append(name)
     longest: dict[tuple[str, ...], str] = {}
     for start, members in by_start.items():
-        if len(members) >= FEWEST and (all_of_them or len(members) < len(names)):
+        if len(members) >= MIN_GROUP_SIZE and (all_of_them or len(members) < len(names)):
             longest[tuple(members)] = max(start, longest.get(tuple(members), ""), key=len)
     largest = sorted(longest, key=len, reverse=True)[:MOST]
     return {f"{longest[members]}…": list(members) for members in largest}

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpforest.tables.domain import DomainError
 from dpforest.tables.features import Feature
-from dpforest.tables.read_parts import BOUNDS, CATEGORIES, MISSING, OF_ATTRIBUTES, TYPE, read_parts
+from dpforest.tables.read_parts import ATTRIBUTE_PARTS, BOUNDS, CATEGORIES, MISSING, TYPE, read_parts
 from ui import state
 from ui.explore import column_groups, public_list
 from ui.explore.edited_cells import RULE_NAMES, RULES
@@ -74,7 +74,7 @@ def _ask(table: Table, names: Collection[str], key: str, *, pending: bool) -> No
 def _kinds(table: Table, names: Collection[str], key: str) -> set[str]:
     """Ask which kinds of parts the user wants to change, and return them. At first, all kinds are chosen."""
     domain = table.domain
-    parts = {what for what, _ in targets(domain, names, OF_ATTRIBUTES)}
+    parts = {what for what, _ in targets(domain, names, ATTRIBUTE_PARTS)}
     offered = [title for title, what in KINDS.items() if parts & set(what)]
     if not offered:
         return set()

@@ -74,13 +74,13 @@ def show() -> None:
         return
 
     release_place = st.sidebar.container()
-    drawn = sidebar.share(choice)
+    share_place = sidebar.share(choice)
     upper, lower = st.container(), st.container()
     with lower:
         tabs = dict(zip(TABS, st.tabs(TABS, key=state.TAB, bind=LINKED), strict=True))
     open_tab = next((name for name, tab in tabs.items() if tab.open), "")
-    is_desk = open_tab == "Data" and table.uploaded
-    if is_desk:  # draw the cards before simulating, so that the user can go on with the next card
+    shows_cards = open_tab == "Data" and table.uploaded
+    if shows_cards:  # draw the cards before simulating, so that the user can go on with the next card
         with tabs["Data"]:
             data_tab.show(choice, job.releases)
 
@@ -90,14 +90,14 @@ def show() -> None:
         # Draw a first curve at once. If nothing is compiled yet, its simulated releases come from a file.
         if stored:
             stored.add_to(job)
-        few = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
-        result = first_release.first_releases(table, [job], few, st.empty())
+        first_epsilons = tuple(sorted({grid[0], grid[len(grid) // 2], grid[-1], settings.epsilon}))
+        result = first_release.first_releases(table, [job], first_epsilons, st.empty())
         baselines = baselines_of(table)
         is_useless = is_no_better_than_guessing(result, baselines, settings.name, settings.epsilon)
-        is_asked = release.button(choice, certificate, ledger, release_place, is_useless=is_useless)
+        is_clicked = release.button(choice, certificate, ledger, release_place, is_useless=is_useless)
         key_figures = headline.KeyFigures(choice, certificate, ledger, result, baselines)
         if settings.certified:
-            recommended.line(table, settings, _show_forest, "Switch to it")
+            recommended.line(table, settings, _choose_forest, "Switch to it")
         welcome.line()
         panel = curve_panel.Panel(choice, result, ledger, baselines, certificate.delta)
     with instrument_place:
@@ -106,12 +106,12 @@ def show() -> None:
         time.sleep(SEND_SECONDS)
         warm_up(settings, panel.progress)
     refine_tab = None
-    if open_tab and not is_desk:
+    if open_tab and not shows_cards:
         with tabs[open_tab]:
             refine_tab = _show_tab(open_tab, choice, certificate, ledger, job, result)
     # draw the tree after the tabs, because simulating some forests takes seconds
     drawing.show_tree(with_words(job.releases.view(settings.epsilon), table))
-    with drawn:
+    with share_place:
         figures.offer()
 
     def other_work() -> bool:
@@ -120,7 +120,7 @@ def show() -> None:
 
     # Refine the curve until a control moves, and do the other work in between. Do neither while the release dialog is
     # open, because the dialog's buttons would wait for the end of this run. Closing the dialog reruns the page.
-    if not is_asked:
+    if not is_clicked:
         for refined_result in first_release.refined(job, result, first_release.LAST, panel.progress, other_work):
             drawing.refine(refined_result)
             key_figures.refine(refined_result)
@@ -131,7 +131,7 @@ def show() -> None:
         BACKGROUND.start_if_useful()
 
 
-def _show_forest(settings: ForestSettings) -> None:
+def _choose_forest(settings: ForestSettings) -> None:
     """Choose a forest with default settings, as if the user had chosen it."""
     state.FOREST.value, state.DELTA.value, state.BY_RULE.value = settings.kind, settings.delta > 0, True
 

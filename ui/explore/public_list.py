@@ -8,7 +8,7 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from dpforest.tables.read_parts import CLASSES, COLUMNS, MISSING, OF_ATTRIBUTES, READING, TYPE, Part
+from dpforest.tables.read_parts import ATTRIBUTE_PARTS, CLASSES, COLUMNS, MISSING, READING, TYPE, Part
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 
@@ -33,7 +33,7 @@ def show(table: Table, chosen: Sequence[Part]) -> None:
         sentences.append(f"the forest learns from {those} below{besides}")
     rows: dict[str, dict[str, Any]] = {}
     for part in chosen:
-        if part.what in OF_ATTRIBUTES:
+        if part.what in ATTRIBUTE_PARTS:
             column = {TYPE: _COLUMNS[1], MISSING: _COLUMNS[2]}.get(part.what, _COLUMNS[0])
             rows.setdefault(part.name, {"column": part.name})[column] = part.value
     if sentences or rows:

@@ -27,7 +27,7 @@ from ui.shared.downloads import offer_csv
 from ui.shared.loss_words import at_delta
 from ui.shared.page import Badge, sorry, titled
 from ui.shared.release import certificate_text
-from ui.shared.session_ledger import at_hand
+from ui.shared.session_ledger import releases_in_session
 from ui.shared.wording import epsilon_text, plain
 
 FILE = "a file"
@@ -41,7 +41,7 @@ WHAT_IS_CHECKED: Final = (
 
 def choose_forest() -> tuple[ReleasedForest | None, bool]:
     """Ask for a released forest. Return the forest or None, and whether the user attaches it as a file."""
-    of_session = {f"release {r.number}: {r.title}": r for r in reversed(at_hand())}
+    of_session = {f"release {r.number}: {r.title}": r for r in reversed(releases_in_session())}
     picked = FILE
     if of_session:
         picked = st.segmented_control(
@@ -89,7 +89,7 @@ def describe(forest: ReleasedForest, *, from_file: bool) -> None:
     titled("What the file says about its privacy" if from_file else "Certificate", _badge(forest, from_file))
     certificate = certificate_text(forest.certificate, forest.about.get("caution"))
     st.code(_as_stated(certificate) if from_file else certificate, language=None, wrap_lines=True)
-    st.caption(f"{_guarantee_sentence(forest, from_file)} {WHAT_IS_CHECKED if from_file else ''}".strip())
+    st.caption(f"{_privacy_sentence(forest, from_file)} {WHAT_IS_CHECKED if from_file else ''}".strip())
     with st.expander(f"The {plural(domain.n_features, 'column')} it reads"):
         columns = pd.DataFrame([{"column": f.name, "values": _bounds_or_values(f)} for f in domain.features])
         figures.table(
@@ -135,7 +135,7 @@ def _bounds_or_values(feature: Feature) -> str:
     return f"{number(feature.low)} to {number(feature.high)}"
 
 
-def _guarantee_sentence(forest: ReleasedForest, from_file: bool) -> str:
+def _privacy_sentence(forest: ReleasedForest, from_file: bool) -> str:
     """Return a sentence about what the forest may reveal.
 
     The sentence is empty for a forest without certified privacy, because its certificate already says so.
@@ -163,18 +163,18 @@ def predict_csv(forest: ReleasedForest) -> None:
     except (TableError, DomainError) as problem:
         sorry(problem)
         return
-    fits, predictions = result.fits, result.next_to(csv.table, forest.domain.label)
+    is_predicted, predictions = result.fits, result.next_to(csv.table, forest.domain.label)
     share_column = predictions.columns[1]
     titled(
-        f"{plural(int(fits.sum()), 'prediction')}",
+        f"{plural(int(is_predicted.sum()), 'prediction')}",
         "Do not share",
         help="Your rows are next to them, so keep them where your rows are kept.",
     )
-    if not fits.all():
-        n = int((~fits).sum())
+    if not is_predicted.all():
+        n = int((~is_predicted).sum())
         sorry(
-            f"{plural(n, 'row')} of {len(fits):,} {'does' if n == 1 else 'do'} not fit and {'is' if n == 1 else 'are'} "
-            "not predicted; the table says why."
+            f"{plural(n, 'row')} of {len(is_predicted):,} {'does' if n == 1 else 'do'} not fit and "
+            f"{'is' if n == 1 else 'are'} not predicted; the table says why."
         )
     if n := result.n_clipped:
         st.info(
@@ -182,7 +182,7 @@ def predict_csv(forest: ReleasedForest) -> None:
             f"{'was' if n == 1 else 'were'} read as the nearest bound.",
             icon=":material/straighten:",
         )
-    _show_accuracy(forest, csv.table[fits], result.predicted[fits])
+    _show_accuracy(forest, csv.table[is_predicted], result.predicted[is_predicted])
     figures.table(
         predictions.head(MOST_ROWS),
         "Predictions",

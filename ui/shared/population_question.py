@@ -41,7 +41,7 @@ class ChosenPopulation:
     population: Population
     is_new: bool
 
-    def booked(self) -> tuple[Book, str]:
+    def add_to_book(self) -> tuple[Book, str]:
         """Write the population, or its changed number of rows, to the book. Return the book and the name."""
         name, rows = self.population.name, self.population.rows_per_person
         if self.is_new:

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpforest.book import BookError, Cost
-from dpforest.book.releasing import LOOKED, LOST, RecordWords, make_release, read_back
+from dpforest.book.releasing import CHOSEN_BY_LOOKING, FILE_LOST, RecordWords, make_release, read_back
 from dpforest.plotting.style import visible
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE, Ledger
@@ -22,7 +22,6 @@ from ui.shared.page import badge, sorry
 from ui.shared.population_question import ChosenPopulation
 from ui.shared.session_ledger import (
     Release,
-    at_hand,
     delta_of,
     groups,
     in_words,
@@ -31,6 +30,7 @@ from ui.shared.session_ledger import (
     not_added,
     numbered,
     releases,
+    releases_in_session,
     rows_key,
     shape_of,
     spent,
@@ -90,8 +90,8 @@ def make(
         settings.estimator(table.domain),
         table.columns(),
         table.frame[table.label],
-        caution="" if is_public else LOOKED,
-        booked=chosen.booked() if chosen else None,
+        caution="" if is_public else CHOSEN_BY_LOOKING,
+        booked=chosen.add_to_book() if chosen else None,
         title=record_question.title_of(table),
         words=words,
     )
@@ -162,13 +162,15 @@ def button(
         if not choice.settings.certified:
             st.caption("No release: as published, this forest is not certified.")
             return False
-        is_asked = st.button("Release this forest", type="primary", width="stretch", disabled=not certificate.certified)
-        if is_asked:
+        is_clicked = st.button(
+            "Release this forest", type="primary", width="stretch", disabled=not certificate.certified
+        )
+        if is_clicked:
             state.JUST_RELEASED.pop()
             _dialog(choice, certificate, ledger, is_useless)
         if not certificate.certified:
             st.caption(_why_not(certificate))
-        return is_asked
+        return is_clicked
 
 
 def _why_not(certificate: Certificate) -> str:
@@ -200,7 +202,7 @@ def _dialog(choice: Choice, certificate: Certificate, ledger: Ledger, is_useless
                 "certificate."
             )
     else:
-        sorry(LOST)
+        sorry(FILE_LOST)
     st.markdown(_spent_so_far(made))
     if made.file:
         st.caption("For this session, the forest is in the Budget tab and on the page “Releases”.")
@@ -246,7 +248,7 @@ def _ask(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
     if caution := caution_on_delta(delta, tables.n_persons(table), table.domain.unit):
         st.warning(caution, icon=":material/warning:")
     if not table.is_public:
-        st.info(f"The certificate will say: {LOOKED}", icon=":material/visibility:")
+        st.info(f"The certificate will say: {CHOSEN_BY_LOOKING}", icon=":material/visibility:")
     try:
         size = expected_size(choice)
     except ValueError as problem:  # raised before any noise is drawn, so no ε is spent
@@ -414,7 +416,7 @@ def _download(release: Release, place: str) -> None:
 
 def released_here() -> None:
     """Show each forest of this session that can still be downloaded, with its certificate."""
-    for release in at_hand():
+    for release in releases_in_session():
         with st.expander(f"Release {release.number}: {plain(release.title, 40)}, ε = {_epsilon_of(release)}"):
             badge("Released")
             st.code(release.certificate, language=None, wrap_lines=True)

@@ -108,7 +108,7 @@ def releases() -> list[Release]:
     return kept
 
 
-def at_hand() -> list[Release]:
+def releases_in_session() -> list[Release]:
     """Return the releases whose forest can still be downloaded and used."""
     return [r for r in releases() if r.file]
 

@@ -14,6 +14,7 @@ from dpforest.models.base import ForestClassifier
 from dpforest.privacy.ledger import ADD_REMOVE, NEIGHBORS
 from dpforest.tables.domain import Domain
 
+# Labels that are no class of any random domain.
 NO_CLASS: Final = (None, "no class", -100, 3.5)
 ODD_AND_BAD: Final = (*BAD, *DOUBTFUL, None, "", "?", "nan", 0.5, 7, True)
 
@@ -46,9 +47,9 @@ class Case:
 def _pair(
     rng: np.random.Generator, rows: Table, row: Table, replacement: Table, neighbors: str, *, last: bool = True
 ) -> tuple[Table, Table]:
-    """Return two neighboring tables in random order: a table of `rows` and `row`, and a table of `rows`.
+    """Return two neighboring tables in random order: one has the rows `rows` and `row`, and the other only `rows`.
 
-    Under replace-one, the second table also has the row `replacement`.
+    Under replace-one, the other table also has the row `replacement`.
     """
     n = len(rows[1])
     place = n if last else int(rng.integers(n + 1))
@@ -100,8 +101,8 @@ def random_case(
         A key of `RARE`, whose rare answers replace the random answers of a fit; empty if no answer is replaced. By
         default, the function draws a key or the empty text.
     n_bad : int, optional
-        Number of unreadable cells in each column of the common rows; these rows also get other odd cells. By default
-        there are no odd cells.
+        Number of unreadable cells in each column of the common rows. Usually, the row that differs has one more. All
+        these rows also get other odd cells. By default, there are no such cells.
     neighbors : {"", "add-remove", "replace-one"}
         How the two tables differ. If empty, the function draws the relation.
     alike : bool

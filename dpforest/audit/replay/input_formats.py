@@ -50,20 +50,20 @@ def as_fixed_csv(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> For
 
 
 def as_parts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit three parts, one after another."""
+    """Fit three parts of the table with `fit_chunks`, one after another."""
     assert isinstance(model, RandomStructureClassifier | RandomTreeBoosterClassifier)
     return model.fit_chunks(list(_parts(X, y)))
 
 
 def as_part_counts(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit the summed counts of three parts: first the counts for the scale of the attributes, then counts of leaves."""
+    """Fit the summed counts of three parts: first counts for the scale (noisy histograms), then counts of leaves."""
     assert isinstance(model, RandomStructureClassifier)
     model.fit_scale(sum(model.partial_scale(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
     return model.fit_counts(sum(model.partial_counts(*part) for part in _parts(X, y)))  # type: ignore[arg-type]
 
 
 def as_parquet(model: ForestClassifier, X: pd.DataFrame, y: np.ndarray) -> ForestClassifier:
-    """Fit a Parquet file in two parts."""
+    """Fit a Parquet file that `read_chunks` reads in two parts."""
     assert isinstance(model, RandomStructureClassifier | RandomTreeBoosterClassifier) and model.domain is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "table.parquet")

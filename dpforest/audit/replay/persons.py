@@ -25,7 +25,7 @@ from dpforest.privacy.ledger import rows_changed
 
 UNIT: Final = "person"
 N_ROWS: Final = (7, 300, 2, 256, 1)  # numbers of rows of the person that differs
-WAYS: Final = ("random rows", "equal rows", "several classes")
+WAYS: Final = ("random rows", "equal rows", "several classes")  # kinds of the rows of this person
 # With these settings, no bound on the loss of a person is known, so a fit for persons refuses them (docs/PRIVACY.md).
 REFUSED: Final = ("majority label, global-01", "multinomial, normalized", "boosted, values")
 OF_PERSONS: Final = tuple(name for name in VARIANTS if name not in REFUSED)

@@ -11,7 +11,7 @@ from dpforest.tables.features import Feature
 from dpforest.trees.released_scale import CELLS
 
 _BOUNDS: Final = ((0.0, 1.0), (-5.0, 5.0), (0.0, 1e6), (1e-3, 1e3), (-1e9, 3.0), (10.0, 11.0))
-_WIDTHS: Final = (1, 2, 3, 5, 12, 70, 1_000)
+_WIDTHS: Final = (1, 2, 3, 5, 12, 70, 1_000)  # numbers of categories of an attribute
 # Cells that some readers of tables take for numbers, and other readers do not.
 ODD: Final[tuple[Any, ...]] = (
     "1,5",

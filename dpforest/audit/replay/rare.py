@@ -1,7 +1,8 @@
 """Rare answers that replace the drawn answers in a fit: no noise, extreme noise, equal answers, unlikely answers.
 
-Some mistakes of a fit show only after a rare answer: a released zero, a leaf whose counts are all negative, or a very
-unlikely split. The fit of a table and its replay on a neighboring table get the same answers; see `replay`.
+Some mistakes of a fit show only after a rare answer of a sampler: a released zero, a leaf whose counts are all
+negative, or a very unlikely split. The fit of a table and its replay on a neighboring table get the same answers; see
+`replay`.
 """
 
 from collections.abc import Callable

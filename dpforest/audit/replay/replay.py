@@ -25,7 +25,7 @@ from dpforest.privacy import selection
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Ledger, rows_changed
 from dpforest.trees.forest import Forest
 
-ROUNDING: Final = 1e-9
+ROUNDING: Final = 1e-9  # relative tolerance for errors of floats
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _part_findings(pairs: list[tuple[Question, Question]], tape: Tape) -> list[F
     must_be_disjoint = {STRUCTURE, ESTIMATION} <= {entry.part for entry in forest.ledger.entries}
     if not must_be_disjoint or not {"choice", "labels"} <= {a.what for a in changed_questions}:
         return []
-    message = "one row chooses splits and decides leaves, which are said to be disjoint"
+    message = "one row affects both splits and leaves, which must use disjoint parts of the rows"
     return [Finding("parts", changed_questions[-1].line, message)]
 
 

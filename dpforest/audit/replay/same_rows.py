@@ -37,10 +37,10 @@ SAMPLE: Final = 2  # number of small tables for each forest in an ordinary run
 MANY_OF_BOOSTER, MANY = 200_003, 131_077  # numbers of rows that no number of threads divides
 _EXACT: Final = RARE["no noise, the likeliest"]
 _CLASSES: Final = ((0, 1), (10, 50, 100), (-3, 7), tuple(range(50)), (-100, 0, 27))
-_STRANGE: Final = (-100, 101, 200, 3)  # labels that are classes in only a few of the domains
+_STRANGE: Final = (-100, 101, 200, 3)  # labels that are no class of most domains
 _TYPES: Final = (np.int8, np.int16, np.int32, np.float32, np.float64, object, str)
 
-Record = tuple[list[bytes], str]
+Record = tuple[list[bytes], str]  # inputs of all questions, and the released file
 
 
 def check_same_rows(estimators: Collection[str] | None = None, seeds: Iterable[int] = range(SAMPLE)) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _small(kind: type[ForestClassifier], rng: np.random.Generator) -> Iterator[s
     for _ in range(20):
         n_rows, classes = int(rng.integers(4, 60)), _CLASSES[rng.integers(len(_CLASSES))]
         settings = settings_of(rng, kind, n_rows + 1, len(classes)) | {"n_jobs": None}
-        # With a public scale, a fit asks no question before trees grow.
+        # With scale_share="public" and a fixed shape, a fit asks no question before trees grow.
         if hasattr(kind, "fit_chunks") and rng.random() < 0.5:
             settings |= {"n_estimators": 2, "max_depth": 2, "scale_share": "public"}
         domain = random_domain(rng, len(classes), 3, classes=classes)

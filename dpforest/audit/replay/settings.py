@@ -54,7 +54,7 @@ _CHEAP: Final = 3_000  # a fit with more rows than this grows few trees
 
 
 def settings_of(rng: np.random.Generator, kind: type[ForestClassifier], n: int, n_classes: int) -> dict[str, Any]:
-    """Draw parameters for a table of n rows. If `n_bound` is among the parameters, it is above n.
+    """Draw parameters for a table of n rows. A number drawn for `n_bound` is above n.
 
     The estimator may lack some of the parameters. The caller must remove such parameters.
     """

@@ -104,7 +104,7 @@ def _parts(obj: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _compute_cached_properties(obj: Any) -> None:
-    """Compute all cached properties of an object."""
+    """Compute all cached properties of an object, which stores them in its `__dict__`."""
     for kind in type(obj).__mro__ if hasattr(obj, "__dict__") else ():  # cached properties need a `__dict__`
         for name, part in vars(kind).items():
             if isinstance(part, cached_property):

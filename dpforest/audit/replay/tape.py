@@ -65,17 +65,17 @@ class Question:
     Parameters
     ----------
     what : {"assignment", "labels", "noise", "choice"}
-        Kind of the answer: a tree for each row, a label for each leaf, noisy counts, or chosen candidates.
+        Kind of the answer: a tree for each row, a label for each leaf, noisy counts or sums, or candidates.
     line : str
         Location of the question, as in `Finding`.
     public : tuple
         Arguments of the sampler that must not depend on the rows: shapes, rates, and allowed candidates.
     private : array
-        Counts or scores that are the input of the sampler, one row for each independent draw. Empty for an assignment.
+        Input of the sampler: counts, sums or scores, one row for each independent draw. Empty for an assignment.
     log_pmf : function or None
-        Maps an array like `private` to the logarithms of the probabilities of all answers; None for noise on counts.
+        Maps an array like `private` to the log-probabilities of all answers; None for noise and for an assignment.
     rate : float
-        1/scale of noise on counts; 1/standard deviation of Gaussian noise.
+        Rate of the sampler of labels or choices; 1/scale of Laplace noise; 1/standard deviation of Gaussian noise.
     is_gaussian : bool
         Whether the noise is Gaussian. If True, distances of inputs are L2 distances, and the squares μ² of losses add
         up.
@@ -87,7 +87,7 @@ class Question:
     private: np.ndarray
     log_pmf: Callable[[np.ndarray], np.ndarray] | None = None
     rate: float = 0.0
-    answer: Any = None
+    answer: Any = None  # answer that the fit got: drawn, forced or recorded
     # declared sensitivity, input for which it is declared, and number of nodes that one row or person may affect
     declared: tuple[float, np.ndarray, int] | None = None
     paid: float | None = None  # privacy cost that was charged for one row: ε, or μ for Gaussian noise

@@ -1,6 +1,6 @@
 """Themes of random cases. Each theme targets one kind of mistake.
 
-The themes are: a number of rows on a threshold, a `size` far from the number of rows, many classes, many rounds,
+The themes are: a number of rows on a threshold, a stated `size` far from the number of rows, many classes, many rounds,
 unreadable cells, values on borders of histogram cells, rows in parts, random settings, and persons with several rows.
 Each theme chooses the row or person in which the two tables differ so that a mistake is likely to show.
 """
@@ -37,6 +37,7 @@ _FAR_DOWN: Final = "far down, the least likely"
 _FAR_UP: Final = "far up, the least likely"
 _WHOLE_TABLE: Final[tuple[InputFormat, ...]] = (as_frame, as_array, as_list, as_fixed_csv)
 
+# Maps a source of random values, an estimator class and the seed of a case to the case.
 Theme = Callable[[np.random.Generator, type[ForestClassifier], int], Case]
 
 
@@ -50,7 +51,7 @@ def thresholds(rng: np.random.Generator, kind: type[ForestClassifier], seed: int
     depth = 1 if kind.__name__ == BOOSTER else "auto"  # with "auto", the booster spends budget on the number of rows
     settings: dict[str, Any] = {"neighbors": ADD_REMOVE, "size": None, "n_estimators": 1, "max_depth": depth}
     if seed % 4 == 0:
-        # n / 1,000 must exceed 50, the least number of rows that a fit releases.
+        # n / 1,000 must exceed 50, the smallest noisy number of rows that a fit releases.
         n = 1_000 * int(rng.integers(51, 101))
         return random_case(rng, kind, n, domain, rare=_FAR_DOWN, epsilon=0.1, listed=True, **settings)
     if seed % 4 == 1:
@@ -91,7 +92,7 @@ def many_rounds(rng: np.random.Generator, kind: type[ForestClassifier], seed: in
 
 
 def out_of_domain_cells(rng: np.random.Generator, kind: type[ForestClassifier], seed: int) -> Case:
-    """Return a case with 0, 1, 2, ... unreadable cells; the row that differs has one more unreadable cell."""
+    """Return a case with up to 99 unreadable cells in each column. Usually, the row that differs has one more."""
     domain = random_domain(rng, _n_classes(rng), 4)
     n_bad = int(rng.choice([0, 1, 2, 3, 4, 5, 7, 9, 10, 15, 19, 20, 31, 49, 99]))
     n = 3 + n_bad + int(rng.integers(1, 25))

@@ -1,4 +1,7 @@
-"""Replay every certified forest on tables of several sizes, with all settings that change the questions of its fit."""
+"""Replay every certified forest on tables of several sizes, with all settings that change the questions of its fit.
+
+A replay (`replay`) compares the fits of two neighboring tables. A question is one access of a fit to private rows.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -35,7 +38,7 @@ _ENTROPY: Final = {"criterion": "entropy", "n_bound": 41, **_SMALL}
 _SHARED: Final = {"partition": "shared"}
 _SCALE: Final = {"scale_share": 0.3, "size": 20}
 _THREE: Final[dict[str, Any]] = {"n_estimators": 3}
-# With a public scale, a fit asks no question before trees grow.
+# With scale_share="public" and a fixed shape, a fit asks no question before trees grow.
 _PUBLIC: Final[dict[str, Any]] = {"scale_share": "public"}
 _MAJORITY: Final[dict[str, Any]] = {**_THREE, "max_depth": "published", "categorical": "multiway", **_PUBLIC}
 _DECISION: Final[dict[str, Any]] = {**_THREE, "max_depth": 8, **_PUBLIC}
@@ -140,9 +143,9 @@ def random_rows(n: int, n_classes: int, seed: int) -> Table:
 
 
 def neighbors_of(table: Table, other: Table, neighbors: str, row: int) -> tuple[Table, Table]:
-    """Return a table and its neighbor, in which `row` is removed or, under replace-one, replaced by a row of `other`.
+    """Return a table and its neighbor, in which the row at position `row` is removed or, under replace-one, replaced.
 
-    The replacement has a new id.
+    The replacement is the first row of `other`, and has a new id.
     """
     X, y = table
     if rows_changed(neighbors) == 1:

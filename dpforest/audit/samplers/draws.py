@@ -27,7 +27,7 @@ _LEAVES: Final = (
     ([90_000, 0], "123457/10000000"),
     ([2_000_003, 2_000_000, 7], "999983/2000003"),
 )
-# The lead of the top label multiplied by the rate, in a leaf of 50 classes. Even at 14, losing labels still occur. The
+# The lead of the top label multiplied by the rate, in a leaf of 50 classes. Even at 14, other labels still occur. The
 # mechanism global-01 treats every lead as a lead of one row, so it is tested with a single lead.
 _LEADS: Final = (5, 10, 14)
 _SCALES: Final = ("1/2", "4/3", "7", "60", "65537/65536", "51200", "204800/3")
@@ -46,7 +46,7 @@ def check_rare_draws() -> Iterator[str]:
 
 
 def _unlike(*tests: Callable[[], Iterator[tuple[str, float]]]) -> Iterator[str]:
-    """Yield a message for each draw whose p-value is below `FALSE_ALARM`."""
+    """Yield a message for each test whose p-value is below `FALSE_ALARM`."""
     for what, p in itertools.chain.from_iterable(test() for test in tests):
         if p < FALSE_ALARM:
             yield f"{what}: draws do not follow the law (p = {p:.2g})"
@@ -106,7 +106,7 @@ def _one_leaf(name: str, draw, leaf: list[int], rate: Fraction, n: int, *, top_o
     labels = draw(np.tile(leaf, (n, 1)), rate, SecretSource())
     observed = np.bincount(labels, minlength=len(leaf)).astype(float)
     expected = n * np.exp(log_pmf(name, np.array([leaf]), float(rate)))[0]
-    if top_only:  # all losing labels have the same probability, so the test pools them
+    if top_only:  # all other labels have the same probability, so the test pools them
         observed = np.array([observed[0], observed[1:].sum()])
         expected = np.array([expected[0], expected[1:].sum()])
     return chi_square(observed, expected)

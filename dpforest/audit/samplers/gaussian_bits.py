@@ -68,7 +68,7 @@ def _number(weight: Sum) -> float:
 
 
 class _Bits:
-    """Tape with one bit in each lane."""
+    """Tape (array of random numbers, its lanes) in which each lane has one bit."""
 
     size = 2**62
 

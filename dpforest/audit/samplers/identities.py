@@ -1,10 +1,10 @@
 """Check that the samplers' source has exactly the intended laws, without random draws and without tolerance.
 
-Stand-ins replace the functions that a sampler calls. They return every possible answer with its intended probability.
+Stand-ins replace the functions that a sampler calls, and return every possible answer with its intended probability.
 These answers determine the probability of every result of the sampler, as a sum of powers of 1/e (`branches`). This
 probability must equal the probability under the law. The same method shows that the called functions have the intended
-probabilities, down to the two functions that read the tape, which `lanes` checks. `bridge` checks that the compiled
-kernels equal this source.
+probabilities, down to the two functions that read random numbers, which `lanes` checks. `bridge` checks that the
+compiled kernels equal this source.
 
 The inputs are small tables, some of which have large counts or large gaps. The source has no branch that depends on the
 size of an input, so the identities hold for all inputs that `samplers` admits. If somebody added such a branch, the

@@ -1,4 +1,4 @@
-"""Check two compiled functions that use random bits, on every value of a lane (on a sample if a draw has two lanes).
+"""Check the compiled `bernoulli` and `uniform` on every value of a lane, and on a sample if a draw takes two lanes.
 
 A tape is an array of random 16-bit numbers, its lanes. `bernoulli` compares a uniform number with p/q. Each lane is one
 digit of the number in base 65,536. A lane below the digit of p/q means yes, and a lane above this digit means no. If
@@ -19,7 +19,7 @@ from numba import njit
 from dpforest.privacy.samplers import bernoulli, uniform
 
 LANES: Final = 65_536
-_DEPTH: Final = 4  # number of consecutive lanes
+_DEPTH: Final = 4  # number of consecutive lanes that the check of `bernoulli` tries
 _NEXT_LANE: Final = 7  # value of all later lanes
 _PAIRS: Final = (
     *((p, q) for q in range(1, 9) for p in range(q + 1)),
@@ -53,7 +53,7 @@ def check_lanes(*, whole: bool = True) -> Iterator[str]:
 
 
 def _bernoulli(p: int, q: int, start: int) -> Iterator[str]:
-    """Check how often `bernoulli` says yes and no for p/q, after one lane, two lanes, and so on, from `start` on."""
+    """Check how often `bernoulli` says yes and no for p/q after 1 to 4 lanes, which begin at tape position `start`."""
     tape = np.full(start + _DEPTH + 1, _NEXT_LANE, np.uint16)
     yes = no = Fraction(0)
     for depth in range(1, _DEPTH + 1):

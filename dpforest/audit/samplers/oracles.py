@@ -15,7 +15,7 @@ Case = tuple[str, Callable[[], Law], Law]  # name, function that computes a law,
 
 
 class Unread:
-    """Endless tape that a sampler must not read, because stand-ins make all draws."""
+    """Endless tape (array of random numbers) that a sampler must not read, because stand-ins make all draws."""
 
     size = 2**62
 

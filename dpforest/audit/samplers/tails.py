@@ -1,9 +1,9 @@
 """Force extremely rare draws from the compiled samplers with prepared tapes.
 
-A release must contain the answer that the lanes of the tape determine, even if the probability of this answer is
-e^-1000. The checks run all code of a release, not only the kernels: release and selection, the wrappers of the
-samplers, and tables of more than 65,536 rows. Each tape forces a known answer, so a check detects an answer that is
-drawn again, omitted, clipped or exchanged.
+A tape is an array of 16-bit numbers (lanes), which are normally random. A release must contain the answer that the
+lanes determine, even if the probability of this answer is e^-1000. The checks run all code of a release, not only the
+compiled loops: release and selection, the wrappers of the samplers, and tables of more than 65,536 rows. Each tape
+forces a known answer, so a check detects an answer that is drawn again, omitted, clipped or exchanged.
 
 The lanes follow the definitions in `samplers`. A number below n is the upper 16 bits of lane·n. A coin of p is a draw
 that succeeds with probability p; the sampler makes it from a sequence of trials. A coin of exp(-1) succeeds if its

@@ -80,9 +80,9 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
 
     Notes
     -----
-    `predict_proba` applies the link of the clipped loss for two classes, and softmax for more. With few rows or a small
-    budget, `total_step` is small, so scores remain near 0. Then the predicted probabilities of the classes are too
-    close to each other, but they still rank rows well.
+    `predict_proba` computes class shares from scores: by the inverse link of the clipped loss, or softmax for more than
+    two classes. With few rows or a small budget, `total_step` is small, so scores remain near 0. Then the predicted
+    probabilities of the classes are too close to each other, but they still rank rows well.
 
     Every round reads all rows again. So `fit_chunks` keeps the encoded rows in files, and a fit on a Dask DataFrame
     keeps them on the workers.
@@ -256,7 +256,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         self._check_rows(rows.codes[:0], reset=True)
         self._warn_of_leaks(domain)
         model._check_before_questions(domain, rows.n_given, out_of_domain)
-        rows.check_room(bytes_of_scores(len(rows.y), model._clip(domain)))  # a booked fit should not fail for this
+        rows.check_room(bytes_of_scores(len(rows.y), model._clip(domain)))  # before the budget is booked
         if account is not None:
             model._book(account, domain)
         return self._store_forest(model._fit_forest(domain, rows, threads(model.n_jobs)), domain)
@@ -299,7 +299,7 @@ class RandomTreeBoosterClassifier(PartReadingClassifier, DataDependentClassifier
         source: SecretSource | DemoSource,
         scale: ReleasedScale | None,
     ) -> Forest:
-        """Return the forest with these values of leaves."""
+        """Assemble the forest whose leaves hold these values."""
         about = {"structure_seed": int(self.structure_seed), "total_step": float(spec.total_step)}
         return self._assemble_forest(spec, domain, trees, ScoreLeaves(values), ledger, source, about, scale)
 

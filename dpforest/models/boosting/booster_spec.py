@@ -12,7 +12,7 @@ from dpforest.privacy.loss import GAUSSIAN, PURE
 SIZE_SHARE: Final = {GAUSSIAN: Fraction(1, 100), PURE: Fraction(1, 20)}  # share of the budget for the number of rows
 SCALE_SHARE: Final = Fraction(1, 20)  # share of the budget for the scale
 # With scale_share="auto", a fit asks for the scale only if its number of rows is at least `LEAST_ROWS` times the
-# standard deviation of the noise on the count of a cell.
+# standard deviation of the noise on one count of the histograms from which the scale is computed.
 LEAST_ROWS: Final = 4
 
 

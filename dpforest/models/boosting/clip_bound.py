@@ -69,7 +69,7 @@ class ClipBound:
 
     @property
     def times_classes(self) -> int:
-        """k times the bound, which is a whole number: in 1/1024² for the squared L2 norm, in 1/1024 for the L1 norm."""
+        """k times the bound on the squared L2 norm (in 1/1024²) or on the L1 norm (in 1/1024); a whole number."""
         of_all_classes = (UNIT**2 if self.is_l2 else 2 * UNIT) * (self.n_classes - 1)
         return of_all_classes // 2 if self.n_classes == 2 else of_all_classes  # two classes have one score
 
@@ -93,7 +93,10 @@ class ClipBound:
         return float(self.sensitivity / each.pure_epsilon)
 
     def most_rounds(self, loss: PrivacyLoss) -> int:
-        """Return the largest number of rounds, at least 1, whose noise the samplers can draw. Rounds divide `loss`."""
+        """Return the largest number of rounds among which `loss` may be divided so that samplers can draw the noise.
+
+        The result is at least 1, even if the samplers cannot draw the noise of a single round.
+        """
         if self.is_l2:
             most = (LIMIT - 1) ** 2 * loss.amount * self.n_classes / self.times_classes
             return max(1, int(most / self.grid**2))

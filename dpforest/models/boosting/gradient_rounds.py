@@ -1,4 +1,4 @@
-"""The rounds of boosting: each one asks for gradient sums in the leaves of a tree, adds noise, and moves the scores."""
+"""The rounds of boosting: each round adds noise to the gradient sums in a tree's leaves, and then moves the scores."""
 
 from collections.abc import Callable
 from typing import Final

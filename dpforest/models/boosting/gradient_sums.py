@@ -17,13 +17,14 @@ from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.routing import leaves_in
 
-_MOST_ROUTED: Final = 2**23  # largest number of leaf indices that are kept: one for each row and tree
+# Largest number of leaf indices (one for each row and tree) in memory at a time, unless one tree alone needs more.
+_MOST_ROUTED: Final = 2**23
 # With fewer rows for each thread, starting threads in each round takes more time than they save.
 _ROWS_OF_A_THREAD: Final = 100_000
 
 
 def bytes_of_scores(n_rows: int, clip: ClipBound) -> int:
-    """Return the largest number of bytes that `GradientSums` asks of the rows for scores and leaves."""
+    """Return the largest number of bytes that the scores and leaf indices of `GradientSums` take."""
     n_routed = min(max(n_rows, _MOST_ROUTED), n_rows * MAX_TREES)
     return 8 * clip.n_scores * n_rows + 2 * n_routed + 2 * n_rows
 
@@ -44,7 +45,7 @@ class GradientSums:
     n_jobs : int
         Number of threads; the sums do not depend on it.
     map_parts : callable
-        ``map`` or the ``map`` of a thread pool, which sums the gradients of slices of the rows.
+        ``map``, or the ``map`` of a thread pool. It calls the function that sums the gradients of a slice of the rows.
     tables : GradientTables
         Exponentials, which must be the same for all parts of a table.
     """
@@ -74,7 +75,7 @@ class GradientSums:
 
     @property
     def leaf(self) -> np.ndarray:
-        """Leaf of each row in the tree of the last round that was asked for, uint16 (n,)."""
+        """Leaf of each row in the tree of the round that `of_round` computed last, uint16 (n,)."""
         return self._leaves[self._round % self._n_routed]
 
     def of_round(self, t: int, moves: np.ndarray) -> np.ndarray:
@@ -111,7 +112,7 @@ class GradientSums:
         return self._sums
 
     def _route(self, t: int) -> None:
-        """Route the rows through the next trees."""
+        """Route the rows through tree t and the trees after it, as many as `_n_routed` allows."""
         trees = self._trees.between(t, min(t + self._n_routed, self._trees.n_trees))
         leaves_in(trees, self._domain, self._rows.codes, self._leaves, n_jobs=self._n_jobs)
 

@@ -1,10 +1,11 @@
 """Gradients of the clipped logistic loss, their sums in leaves, and the scores computed from sums, all as integers.
 
-The gradient of a row has a number for each class: 1 if the row has this class and 0 otherwise, minus the share of the
-class at the row's score. The gradient's norm is clipped to the norm at score 0 (`ClipBound`). So for two classes the
-norm is at most one half, and no misclassified row has a larger gradient than a row at score 0. Gradients are integers
-in units of 1/1024, and scores are integers in units of 1/2**20. Sums of integers are exact in any order. So scores do
-not depend on the number of threads, and everybody who computes scores from the released forest gets the same scores.
+The gradient of a row has a number for each class: 1 if the row has this class and 0 otherwise, minus the class's share
+(the probability that follows from the row's scores). The gradient's norm is clipped to the norm at score 0
+(`ClipBound`). So for two classes the norm is at most one half, and no misclassified row has a larger gradient than a
+row at score 0. Gradients are integers in units of 1/1024, and scores are integers in units of 1/2**20. Sums of integers
+are exact in any order. So scores do not depend on the number of threads, and everybody who computes scores from the
+released forest gets the same scores.
 
 A gradient is computed from scores that are rounded to 1/256, so that its exponentials can be looked up in a table. No
 sum over rows uses floats. The float operations for one row run in a fixed order, and IEEE 754 defines their rounding,
@@ -142,7 +143,7 @@ def _next_of_two(scores, last_leaf, moves, leaf, y, weight, two_class_sizes, sum
 
 @njit(nogil=True, cache=True)
 def _next_of_many(scores, last_leaf, moves, leaf, y, weight, exp, is_l2, bound, sums):
-    """Do the work of `next_sums` for more than two classes. `bound` is k times the clip."""
+    """Do the work of `next_sums` for more than two classes. `bound` is `ClipBound.times_classes`."""
     n, k = scores.shape
     gradient = np.empty(k, np.int64)
     raw = np.empty(k)
@@ -203,8 +204,8 @@ def _next_of_many(scores, last_leaf, moves, leaf, y, weight, exp, is_l2, bound, 
 def gradient_of(label, scores, exp, is_l2, bound, raw, out):
     """Write the gradient of one row to `out`, int64 (k,), for k > 2 classes: in 1/1024, clipped and rounded toward 0.
 
-    The proof above shows that the gradient never exceeds its clip. `bound` is k times the clip
-    (`ClipBound.times_classes`). `raw`, float64 (k,), is scratch space.
+    The proof above shows that the norm of the gradient never exceeds its bound. `bound` is `ClipBound.times_classes`.
+    `raw`, float64 (k,), is scratch space.
     """
     k = scores.size
     top = scores.max()

@@ -21,12 +21,12 @@ _EMPTY = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowsInFiles(EncodedRows):
-    """Rows in mapped files, without row ids and numbers of persons, because the booster needs neither."""
+    """Rows in mapped files. `row_ids` and `units.index` are empty, because the booster does not use them."""
 
     folder: str | PathLike[str] | None = None
 
     def check_room(self, n_bytes: int) -> None:
-        """Raise OSError if the disk of the folder has no room for so many bytes."""
+        """Raise OSError if the disk of the folder has no room for `n_bytes` bytes."""
         self.zeros((n_bytes,), np.uint8)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -40,7 +40,7 @@ class RowsInFiles(EncodedRows):
 
 
 class RowFiles:
-    """Writes the encoded rows of one part after another, and maps them into memory. A context manager.
+    """Context manager that writes the encoded rows of one part after another, and maps them into memory.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class RowFiles:
         self._n_given += part.n_given
 
     def rows(self, registry: UnitRegistry | None = None) -> RowsInFiles:
-        """Return all rows. With a unit of privacy, `registry` has counted the persons of all parts."""
+        """Return all rows that were appended. With a unit of privacy, give the registry that counted all persons."""
         n, units = self._n_rows, None
         if registry is not None:
             assert self._weight is not None

@@ -42,7 +42,7 @@ class FitStoppedError(RuntimeError):
 
 
 class _WorkerLostError(Exception):
-    """Raised if a call to a worker fails."""
+    """Raised if a call to a worker fails for any reason; the message names the error."""
 
 
 class _Part(NamedTuple):
@@ -59,7 +59,10 @@ class _Part(NamedTuple):
 
 
 class WorkerRows:
-    """The rows of one worker. A Dask actor: its methods run on the worker. Only the curator's cluster may hold it."""
+    """The rows of one worker, as a Dask actor: its methods run on the worker.
+
+    The actor holds raw rows, so the cluster must belong to the curator (the data holder).
+    """
 
     def __init__(self, parts: list[_Part]):
         self._parts = parts
@@ -127,7 +130,7 @@ class RowsOnWorkers:
         return sum(facts.n_given for facts in self._facts)
 
     def cells(self) -> np.ndarray:
-        """Return the sums of `scale_histograms` over all parts."""
+        """Return the exact counts of all rows in the cells of the scale: `scale_histograms`, summed over all parts."""
         with _calling_workers():
             domain = self._domain
             parts = self._client.map(lambda part: _cells_of(domain, part), self._part_futures, pure=False)
@@ -171,7 +174,7 @@ class RowsOnWorkers:
 
     @contextmanager
     def stopping_fit(self, ledger: Ledger) -> Iterator[None]:
-        """Turn the loss of a worker into a `FitStoppedError`, and drop the references to the rows at the end."""
+        """Turn the loss of a worker in this block into a `FitStoppedError`. Drop all references to rows at its end."""
         try:
             yield
         except _WorkerLostError as error:

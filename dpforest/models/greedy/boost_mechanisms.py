@@ -16,7 +16,7 @@ from dpforest.trees.split_scores import node_potentials, node_tables, nodes_of_u
 
 
 class _BoostMechanism:
-    """Base class of the three mechanisms."""
+    """Base class of the three mechanisms: the state of the present tree, and the coefficient β."""
 
     def __init__(self, spec: BoostSpec, first_key: int) -> None:
         self.spec, self.alphas, self.bound, self._first_key = spec, list[float](), UNIT, first_key
@@ -121,7 +121,10 @@ class CertifiedBoostMechanism(_BoostMechanism):
         return np.concatenate(parts) * limit
 
     def _noisy_values(self, shares: np.ndarray, width: int, leaf_index: int) -> np.ndarray:
-        """Round numbers in [-1, 1] to a grid, add noise for a sensitivity of `width` steps, and clamp to [-1, 1]."""
+        """Round numbers in [-1, 1] to a grid, add noise for a sensitivity of `width` steps, and clamp to [-1, 1].
+
+        `leaf_index` gives each leaf different draws in a fit with a seed; it is 0 if all leaves are drawn together.
+        """
         steps = np.rint(shares * VALUE_STEPS).astype(np.int64) + VALUE_STEPS
         noisy = noisy_table(
             steps[:, None], width, self._query_budgets["leaves"], self._source, key=(self.key + 31) + (leaf_index << 20)
@@ -184,7 +187,7 @@ class ExactBoostMechanism(_BoostMechanism):
         return self.spec.scheduled_alpha(level)
 
     def stops(self, table: np.ndarray) -> bool:
-        """Return whether a node has no split, because it is pure."""
+        """Return whether a node is not split, because all its weight belongs to one class."""
         return bool(table.min() == 0)
 
     def pmf(self, scores: np.ndarray, allowed: np.ndarray, alpha: int, level: int) -> np.ndarray:
@@ -196,7 +199,7 @@ class ExactBoostMechanism(_BoostMechanism):
         return int(pmf[0].argmax())
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the leaf values and β without noise. M is the largest absolute leaf value of the tree."""
+        """Return leaf values times β, and β, both without noise. M is the largest absolute leaf value of the tree."""
         values = leaf_link(table, self.spec.alpha_link)
         largest = float(np.abs(values).max())
         if largest == 0:
@@ -238,7 +241,7 @@ class PublishedBoostMechanism(ExactBoostMechanism):
         return int(generator.choice(pmf.shape[1], p=pmf[0]))
 
     def leaves(self, table: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return noisy values and β: apply the link, add Laplace noise, and then clamp to [-M, M].
+        """Return noisy leaf values times β, and β. To get values, apply the link, add Laplace noise, clamp to [-M, M].
 
         The scale of the noise is 2 M T 2^d / (β_pred ε), for M = `max_leaf`, T trees of depth d, and the share β_pred
         of ε for leaves. This noise is too small, because it is added before the clamp, when values may exceed M (gap G4

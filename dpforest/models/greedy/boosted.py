@@ -214,7 +214,7 @@ class BoostedForestClassifier(GreedyClassifier):
         seed: int,
         key: int,
     ):
-        """Return the mechanism of one booster. In a fit with a seed, `key` numbers the first tree of this booster."""
+        """Return the mechanism of one booster. `key` numbers its first tree among the trees of all boosters."""
         if self.epsilon is None:
             return boost_mechanisms.ExactBoostMechanism(spec, key)
         if spec.as_published:
@@ -273,7 +273,8 @@ class BoostedForestClassifier(GreedyClassifier):
         if not spec.as_published:  # as published, values are clamped after noise is added
             true_values = np.clip(true_values, -spec.max_leaf, spec.max_leaf)
         tree = place // n_places
-        if spec.beta == "folded":  # divide β h, which gets the noise, by a M W, so that it is at most M
+        # Noise is added to β h. Divided by a M W (step, bound on values, bound on weights), β h is at most M.
+        if spec.beta == "folded":
             beta = np.bincount(tree, true_values * (tables[:, 1] - tables[:, 0]))[tree] / spec.n_bound
             true_values = true_values * beta / (spec.max_leaf * bounds)
         trace.noise = ValueNoise(tables, true_values, np.full(len(true_values), scale))

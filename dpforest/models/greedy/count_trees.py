@@ -102,7 +102,7 @@ class SplitSelector:
         return chosen
 
     def _draw(self, scores: np.ndarray, allowed: np.ndarray, stage: int, level: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a choice for each node. Return the choices and their probabilities, which are 1 if there is no trace."""
+        """Draw a choice for each node. Return the choices and their probabilities (1 instead if there is no trace)."""
         query_budget, nodes, key = self.stages[stage], 1, self.key + 2 * level + stage
         if self.normalized:  # one row may change any score by NORMAL, up or down
             scores, width = stretched(scores, allowed), 2 * NORMAL
@@ -134,7 +134,10 @@ def best_by_feature(scores: np.ndarray, allowed: np.ndarray, candidates: Candida
 
 
 def stretched(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Return scores, rounded down, from 0 (a node's worst allowed score) to `NORMAL` (the best); 0 if all are equal."""
+    """Stretch the scores of each node to integers from 0 (worst allowed score) to `NORMAL` (best).
+
+    The result is 0 for candidates that are not allowed, and for all candidates if all allowed scores are equal.
+    """
     low = np.where(allowed, scores, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
     high = np.where(allowed, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True)
     return np.where(allowed, (scores - low) * NORMAL // np.maximum(high - low, 1), 0)

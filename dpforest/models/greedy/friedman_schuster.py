@@ -57,7 +57,7 @@ class TreeSpec:
         """Sensitivity in the ledger: the largest change, in rows, of a split's score by one row.
 
         With a unit of privacy, a person may change scores in several nodes. The result is the largest sum of these
-        changes, in persons, over all nodes of the last level. It is rounded up to tenths.
+        changes, in persons, over all nodes of the last level. Either result is rounded up to tenths.
         """
         if self.count_unit == 1:
             most = sensitivity(self.criterion, self.n_bound)

@@ -18,7 +18,7 @@ from dpforest.trees.candidates import Candidates, bin_codes, public_candidates
 from dpforest.trees.released_scale import ReleasedScale
 from dpforest.trees.routing import encoded
 
-MOST_CELLS = 2**27  # largest number of cells in the histograms of a level: a gigabyte
+MOST_CELLS = 2**27  # largest number of counts in the histograms of a level; they take a gigabyte
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,7 +86,7 @@ class GreedyClassifier(DataDependentClassifier):
         n_given: int | None = None,
         units: Units | None = None,
     ) -> BinnedRows:
-        """Return the rows with their bins. The parameters are those of `DataDependentClassifier.encode`."""
+        """Encode the rows and compute their bins. `DataDependentClassifier.encode` describes the parameters."""
         return bin_rows(domain, X, y, row_ids, int(self.n_bins), n_given=n_given, units=units)
 
     def _check_plan(self, domain: Domain, n_rows: int) -> None:

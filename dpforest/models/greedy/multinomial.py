@@ -55,7 +55,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         Privacy budget of the whole forest. None gives the non-private model: best splits and true labels in certified
         mode, or the paper's forest with its temperatures as published.
     n_estimators : int or "auto", default="auto"
-        Number of trees. "auto": 1, which has the highest accuracy; with 4 trees, the predicted shares order rows
+        Number of trees. "auto": 1, which has the highest accuracy; with 4 trees, the predicted shares rank rows
         better. As published, "auto" is 10, because each of the paper's 100 trees would have few rows or a small part of
         epsilon.
     max_depth : int, "auto" or None, default="auto"
@@ -78,7 +78,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         Ratio r of structure rows to estimation rows, from 1/64 to 64. Each row is a structure row with probability
         r/(1+r).
     min_leaf : int, default=5
-        Number k of estimation rows that a leaf needs (as published).
+        Smallest number k of estimation rows in a leaf (as published).
     stopping : {"code", "min_leaf", "reject"}, default="code"
         When the rule `min_leaf` is applied (as published): as in the authors' code ("code"), before a split is drawn
         ("min_leaf"), or after a split is drawn ("reject").
@@ -89,7 +89,7 @@ class MultinomialForestClassifier(GreedyClassifier):
         Whether a branch ends if all its structure rows have the same class (as published). The paper's theorem on
         consistency has no such rule.
     structure_seed : int, default=0
-        Seed of the non-private model.
+        Seed of all draws in the non-private model.
 
     Attributes
     ----------

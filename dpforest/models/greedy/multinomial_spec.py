@@ -24,7 +24,10 @@ NAMES = ("feature_temperature", "value_temperature", "label_temperature")
 
 @dataclass(frozen=True)
 class MultinomialSpec:
-    """The plan of a certified forest: temperatures, shape, and which rows each tree reads."""
+    """The plan of a certified forest: temperatures, shape, and which rows each tree reads.
+
+    `share` is the probability that a row grows a tree and does not decide its leaves.
+    """
 
     n_trees: int
     depth: int

@@ -33,11 +33,11 @@ class PublishedTreeSpec:
     `n_bound` is the public number of rows, or a public bound on this number. Without privacy, `epsilon` is None, and
     the best splits grow the tree until a node is empty or has only one class.
 
-    On a path, the fit asks for a noisy count at every node, and for the class counts of the leaf. At every level, it
-    also draws an attribute, and a cut of each numeric attribute. With n numeric attributes and depth d, these are (2 +
-    n) d + 2 answers, and each answer has an equal share of epsilon (`share`). Let t be the largest number of children
-    of a split. A node is a leaf if its noisy count, divided by the number of classes and by t, is less than √2 divided
-    by this share.
+    On a path from the root, the fit asks for a noisy count at every node, and for the class counts of the leaf. At
+    every level, it also draws an attribute, and a cut of each numeric attribute. With n numeric attributes and depth d,
+    these are (2 + n) d + 2 answers, and each answer costs an equal share of epsilon (`share`). Let t be the largest
+    number of children of a split. A node is a leaf if its noisy count, divided by the number of classes and by t, is
+    less than √2 divided by this share.
     """
 
     epsilon: Fraction | None
@@ -240,7 +240,7 @@ class _Growth:
         )
 
     def _may_split(self, node: _Node) -> bool:
-        """Return whether a node has a large noisy count; without privacy, whether it has several classes."""
+        """Return whether a node has a large noisy count; without privacy, whether its rows have several classes."""
         if self.share is None:
             return len(np.unique(self.y[node.rows])) > 1
         noisy = len(node.rows) + self.draw.laplace(scale=1 / self.share)
@@ -265,7 +265,10 @@ class _Growth:
         return (first + last) // 2 if self.share is None else int(self.draw.integers(first, last + 1))
 
     def _table(self, rows: np.ndarray, j: int, cut: int | None) -> np.ndarray:
-        """Return the class counts of the children (n_children, n_classes)."""
+        """Return the class counts of the children that a split on attribute j would have, (n_children, n_classes).
+
+        The split is at `cut`; if `cut` is None, each category has a child.
+        """
         codes, n_classes = self.codes[rows, j], self.domain.n_classes
         child_index = codes.astype(np.int64) if cut is None else (codes > cut).astype(np.int64)
         cells = self.widths[j] * n_classes

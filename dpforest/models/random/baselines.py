@@ -18,7 +18,7 @@ from dpforest.tables.domain import Domain
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class JagannathanForestClassifier(RandomStructureClassifier):
-    """JPW: ten random trees on all rows, with Laplace noise on the class counts of each leaf.
+    """JPW (Jagannathan, Pillaipakkamnatt, Wright): ten random trees on all rows, with noisy class counts in leaves.
 
     As published (``mode="as_published"``), predictions average the class shares in leaves, and a test on a categorical
     feature has a child for each category. In certified mode, predictions add up log-odds of classes in leaves. A
@@ -106,7 +106,7 @@ class JagannathanForestClassifier(RandomStructureClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _EvenForest(RandomStructureClassifier):
-    """Base class of RF-L and RF-E (Nock and Henecka's comparison), which differ only in their leaves."""
+    """Base class of two forests of Nock and Henecka's comparison, RF-L and RF-E, which differ only in their leaves."""
 
     n_quantiles: int = 10
     budget: str | None = None
@@ -120,7 +120,7 @@ class _EvenForest(RandomStructureClassifier):
     }
 
     def _even_spec(self, domain: Domain, preparation: Preparation, mechanism: str) -> ForestSpec:
-        """Return the plan of a forest whose leaves are released by this mechanism."""
+        """Return the plan of RF-L or RF-E. `mechanism` releases the leaves."""
         budget = self.budget or ("paper" if self.mode == "as_published" else "fair")
         n_trees, depth = self._shape(domain, preparation)
         return ForestSpec(

@@ -74,6 +74,11 @@ def fit_forest(
         The trees.
     leaves : LabelLeaves or CountLeaves
         Released values of the leaves; exact values without privacy.
+
+    Raises
+    ------
+    ValueError
+        If the forest is too large for a file, or if `further_counts` has another shape than the counts of `X`.
     """
     is_release = epsilon is not None and not spec.as_published
     if is_release:
@@ -117,7 +122,7 @@ def count_kept_rows(
     n_jobs: int,
     units: Units | None = None,
 ) -> np.ndarray:
-    """Return the result of `count_rows` without the rows that a partition drops. For the data holder only."""
+    """Return the exact counts of `count_rows`, without the rows that a partition drops. For the curator only."""
     weight = None if units is None else units.weight
     if tree_of_row is not None and tree_of_row.min(initial=0) < 0:
         kept_rows = np.flatnonzero(tree_of_row >= 0)
@@ -133,7 +138,7 @@ def count_kept_rows(
 
 
 def _release(spec: ForestSpec, counts: np.ndarray, epsilon: Fraction, ledger: Ledger, source) -> np.ndarray:
-    """Charge the ledger, and return a noisy value of each leaf: labels, or counts."""
+    """Charge the ledger, and return the released values of all leaves: labels, or noisy counts."""
     arguments = {
         "epsilon": spec.leaf_epsilon(epsilon),
         "n_trees": spec.n_trees,
@@ -157,7 +162,7 @@ def simulate_values(
 
     The values are drawn in floating point from a seed. A fit in mode "as_published" has no other sampler. A certified
     release uses exact samplers instead of this function. If `counts` covers only some leaves, `leaves` holds the
-    numbers of these leaves.
+    indices of these leaves.
     """
     rate = spec.leaf_rate(epsilon) / spec.count_unit
     if spec.mechanism == "discrete-laplace":

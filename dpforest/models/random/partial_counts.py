@@ -37,7 +37,7 @@ _RELEASE_FIELDS = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialCounts:
-    """Exact counts of the rows of each class in each leaf, for a part of a table. Curator only.
+    """Exact counts of the rows of each class in each leaf, for a part of a table. Only the curator may see them.
 
     If the domain declares a unit of privacy (`Domain.unit`), the counts are sums of weights in 1/1024.
 
@@ -148,7 +148,7 @@ class PartCounter:
     def draw_persons(self, ids: np.ndarray) -> np.ndarray | None:
         """Draw the tree of each person, for all parts of a table; None if every row is in every tree.
 
-        Without this method, a person with rows in two parts would get two draws.
+        Draw once for all parts, because a person with rows in two parts must not get two draws.
         """
         return None if self.spec.partition == "shared" else assign_rows(ids, self.spec.n_trees, self.source)
 

@@ -1,4 +1,4 @@
-"""Results of the first step of a fit in parts: exact counts of rows in cells, and the answers that are released."""
+"""Results of the first step of a fit in parts: exact counts for the histograms of attributes, and released answers."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,14 +13,14 @@ from dpforest.trees.released_scale import CELLS, ReleasedScale
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialScale:
-    """Exact counts of the rows in 64 cells of each numeric attribute, for a part of a table.
+    """Exact counts of the rows in 64 cells of the public range of each numeric attribute, for a part of a table.
 
     ``+`` adds the counts of parts. Only the curator (the data holder) may see them.
 
     Parameters
     ----------
     cells : int64 array of shape (n_numeric, 64)
-        Counts of `scale_histograms`.
+        Exact counts, or weights in 1/1024 (`scale_histograms`).
     n_rows, n_given : int
         Number of rows (or of persons, see `Domain.unit`). `n_given` includes rows without a listed label, `n_rows` does
         not.
@@ -77,7 +77,7 @@ class ReleasedPreparation:
     entries : tuple of LedgerEntry
         Charges of the release.
     settings : dict
-        Parameters of the estimator (`_settings`). If one of them changes, `fit_scale` must be called again.
+        Parameters of the estimator, except `n_jobs`. If one of them changes, `fit_scale` must be called again.
     """
 
     spec: ForestSpec

@@ -134,7 +134,10 @@ class RandomStructureClassifier(PartReadingClassifier):
         return self._release(total, domain)
 
     def _fit_iterator(self, chunks: Iterator[tuple[Any, Any]], account: Account | None) -> Self:
-        """Run `fit_chunks` on an iterator, without asking for the scale."""
+        """Warn, and run `fit_chunks` on an iterator without asking for the scale.
+
+        Raise ValueError if the parameters require a question before trees grow.
+        """
         size_is_public = self.size is not None and self.neighbors == ADD_REMOVE
         if self.scale_share != AUTO or AUTO in (self.n_estimators, self.max_depth) and not size_is_public:
             raise ValueError(
@@ -152,7 +155,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         return self._store_forest(model.forest_, model.domain_)
 
     def partial_scale(self, X: Any, y: Any, groups: Any = None) -> PartialScale:
-        """Count the rows of one part in cells of numeric attributes, for `fit_scale`. For the data holder only.
+        """Count the rows of one part in cells of numeric attributes, for `fit_scale`. For the curator only.
 
         Parameters
         ----------
@@ -161,7 +164,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         y : array of shape (n,)
             Labels of these rows; only rows with a listed label are counted.
         groups : array of shape (n,), optional
-            Identifiers of the rows, as in `fit`. All rows of a person must be in one part.
+            Identifier of each row's person, as in `fit`. All rows of a person must be in one part.
 
         Returns
         -------
@@ -177,7 +180,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         return self._scale_of(self._given_domain(), *self._checked_part(X, y), None, groups)
 
     def fit_scale(self, part: PartialScale) -> Self:
-        """Release what a fit must know before trees grow: the number of rows, and where the rows lie on the scale.
+        """Release what a fit must know before trees grow: the number of rows, and their noisy distribution (the scale).
 
         Then this estimator, or its copies on other machines, can count rows with `partial_counts`, and `fit_counts`
         releases the leaves. The ledger of the fitted forest contains the cost of both releases.
@@ -267,7 +270,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         y : array of shape (n,)
             Labels of these rows.
         groups : array of shape (n,), optional
-            Identifiers of the rows, as in `fit`.
+            Identifier of each row's person, as in `fit`.
         row_ids : int array of shape (n,), optional
             Ids of the rows in a demonstration (`random_state` is an integer). Rows of different parts must have
             different ids. The default is the table's index if it consists of whole numbers, otherwise the places of the
@@ -288,7 +291,8 @@ class RandomStructureClassifier(PartReadingClassifier):
         ids = ids_of(X) if row_ids is None else np.asarray(row_ids)
         if ids.shape != (len(X),) or ids.dtype.kind not in "iu":
             raise ValueError(f"row_ids must be {len(X):,} whole numbers, one for each row.")
-        # No warning after a question, because `partial_scale` has warned about these rows.
+        # If the fit has asked a question before, `partial_scale` has warned about these rows, and `read_rows` must not
+        # warn again: a filter may turn a warning into an error.
         out_of_domain = OutOfDomainCells() if self._asks_before_growth(domain) else None
         rows = read_rows(domain, X, y, ids.astype(np.int64), out_of_domain=out_of_domain, groups=groups)
         return self._counter(domain).count(rows)
@@ -469,7 +473,7 @@ class RandomStructureClassifier(PartReadingClassifier):
         return {"structure_seed": int(self.structure_seed), "random_state": self.random_state}
 
     def _counter(self, domain: Domain) -> PartCounter:
-        """Return the counter of rows in the leaves of the planned trees."""
+        """Return the counter of rows in the leaves of this estimator's trees (after `fit_scale`, if it is needed)."""
         model = self._checked_copy()
         spec, scale, _ = model._stored_preparation(domain, 0)
         return PartCounter(spec, domain, scale, **model._seeds(), n_jobs=threads(model.n_jobs))

@@ -119,13 +119,13 @@ class ForestSpec:
         )
 
     def check_drawable(self, epsilon: Fraction) -> None:
-        """Raise BudgetError if, with a unit of privacy, the budget is too small for the samplers."""
+        """Raise BudgetError if, with a unit of privacy, the budget needs more noise than the samplers can draw."""
         if self.count_unit > 1:
             check_noise = noise_scale if self.releases_counts else label_rate
             check_noise(self.exact_rate(epsilon), self.count_unit)
 
     def check_size(self, domain: Domain, seed: int) -> None:
-        """Raise ValueError if `grow` with ``to_file=True`` would raise it."""
+        """Raise ValueError if the forest is too large for a file, as `grow` does with ``to_file=True``."""
         most_of_tree = max(self.max_leaves, 1) if self.categorical == "multiway" else 2**self.depth
         if self.n_trees * most_of_tree > most_leaves(domain.n_classes):
             self.grow(domain, seed, to_file=True)  # the bound above may be too large; `grow` counts exactly
@@ -151,8 +151,8 @@ class ForestSpec:
     def log_odds(self, epsilon: Fraction | None, counts: np.ndarray) -> LogOdds | None:
         """Return the parameters of the voting rule "log-odds"; None for other voting rules.
 
-        The parameters depend on the signal, which is the number of rows times the ε for leaves. If the preparation has
-        no number of rows, the rule uses the sum of the given counts over all leaves instead.
+        The parameters depend on the signal: the number of rows times the ε that remains for leaves. If the preparation
+        has no number of rows, the rule uses the sum of the given counts over all leaves instead.
         """
         if self.voting != "log-odds":
             return None
@@ -208,7 +208,7 @@ def leaf_cap_sentences(domain: Domain, depth: int, categorical: str, max_leaves:
 def true_labels(counts: np.ndarray, seed: int, *, leaves: np.ndarray | None = None) -> np.ndarray:
     """Return the most frequent class of each leaf, uint8 (n_leaves,), for a model without privacy.
 
-    The class of an empty leaf is drawn from the seed. If `counts` covers only some leaves, `leaves` holds the numbers
+    The class of an empty leaf is drawn from the seed. If `counts` covers only some leaves, `leaves` holds the indices
     of these leaves.
     """
     labels = counts.argmax(axis=1).astype(np.uint8)
