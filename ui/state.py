@@ -25,15 +25,15 @@ class Key(str):
     name : str
         Text of the key.
     kind : type, tuple of types, or str
-        Allowed types. A str is the name of a class of the app. `object` allows every type; then the control checks the
-        value with `drop_unknown` of `ui.shared.controls`.
+        Allowed types. A str names a class, so that this module need not import it. `object` allows every type; then the
+        control checks the value with `drop_unknown` of `ui.shared.controls`.
     default : optional
         Result of `value` if the session has no value. For the types dict, list and set, the default is a new empty
         object, which `value` stores in the session.
     fits : callable, optional
-        Returns whether a value that has an allowed type is allowed. By default, every such value is.
+        Returns whether a value of an allowed type is allowed. By default, every such value is allowed.
     linked : bool
-        Whether the value is a part of the page's link.
+        Whether the link of a page holds the value.
     stays : bool
         Whether the button "Clear my data" keeps the value, because the value reveals nothing about a table.
     """
@@ -72,7 +72,7 @@ class Key(str):
 
     @property
     def value(self) -> Any:
-        """Value of the session under this key, or the default if there is no value or the value does not fit."""
+        """Value of the session under this key, or the default if there is no value that fits."""
         drop(self, self.fits)
         if self.kind in (dict, list, set):
             return st.session_state.setdefault(self, self.kind())
@@ -104,6 +104,7 @@ class KeyPattern:
         return self.named(self.pattern.format(*items))
 
     def named(self, name: str) -> Key:
+        """Return the key with a name that matches the pattern."""
         kind, default, settings = self._declared
         return Key(name, kind, default, **settings)
 

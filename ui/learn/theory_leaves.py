@@ -20,7 +20,7 @@ from ui.shared.epsilon import choose_epsilon
 from ui.shared.wording import epsilon_text
 
 PATHS = 20_000  # number of simulated paths
-DEEPEST = 20
+DEEPEST = 20  # largest depth of a path
 DRAWS = 100_000  # number of simulated labels of a leaf
 CERTIFIED, PAPER = "permute-and-flip", "smooth-sensitivity"
 
@@ -65,11 +65,12 @@ def untested() -> TheoremView:
 
 @cache.for_everybody(data=True, max_entries=64)
 def _drawn_untested(n_features: int) -> list[float]:
+    """Return the mean number of features that simulated paths do not test, for each depth from 0 to `DEEPEST`."""
     return [drawn_untested(n_features, d, PATHS) for d in range(DEEPEST + 1)]
 
 
 def empty() -> TheoremView:
-    """Draw the controls and return the charts of the expected share of empty leaves."""
+    """Draw the controls and return the chart of the share of empty leaves: expected, and counted in one forest."""
     table = present_table(two_classes=False)
     if isinstance(table, TheoremView):
         return table
@@ -120,7 +121,7 @@ def empty() -> TheoremView:
 
 
 def chance_down(p: float) -> str:
-    """Return a lower bound on a probability as text, as `chance` writes it, but rounded down.
+    """Return a lower bound on a probability as text. It has the form that `chance` writes, but is rounded down.
 
     >>> chance_down(0.02519), chance_down(2.79e-22), chance_down(1.0)
     ('2.51 %', '2.7 in 10²²', '100 %')
@@ -132,7 +133,7 @@ def chance_down(p: float) -> str:
 def floor() -> TheoremView:
     """Draw the controls and return the chart of flip rates: the least rate that ε allows, and the rates of two rules.
 
-    A flip rate is the probability that a leaf publishes a wrong label.
+    A flip rate is the probability that a leaf publishes another label than its most frequent one.
     """
     epsilon = choose_epsilon(others=False)
     classes = pick("Classes", list(range(2, 11)), 2, "classes", "How many labels there are.")
@@ -141,7 +142,7 @@ def floor() -> TheoremView:
     )
     leads = np.arange(31)
     floor_rates, certified, paper = floor_and_rules(epsilon, classes, leads)
-    drawn = _labels_drawn(epsilon, classes)
+    drawn = _drawn_flip_rates(epsilon, classes)
     right = int(min(30, max(8, np.ceil(12 / epsilon), lead + 2)))
     bottom = max(float(floor_rates[right]) / 3, 1e-12)
     drawn_rates = {i: v for i, v in enumerate(drawn) if v > 0 and i <= right}
@@ -189,8 +190,8 @@ def floor() -> TheoremView:
 def floor_and_rules(epsilon: float, classes: int, leads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return flip rates by lead: the least possible, permute-and-flip, and the rule of 2017 (smooth sensitivity).
 
-    All rows of a leaf have the same class here. So the lead of this class is the number of rows, and a leaf with a lead
-    of 0 is empty.
+    All rows of a leaf have the same class here, so the lead of this class over the others is the number of rows. A leaf
+    with a lead of 0 is empty. It publishes every label equally often, and one of them counts as right.
     """
     low = flip_floor(leads, epsilon, classes)
     certified, paper = (flip_by_gap(rule, leads, classes, epsilon) for rule in (CERTIFIED, PAPER))
@@ -199,13 +200,14 @@ def floor_and_rules(epsilon: float, classes: int, leads: np.ndarray) -> tuple[np
 
 
 @cache.for_everybody(data=True, max_entries=64)
-def _labels_drawn(epsilon: float, classes: int) -> list[float]:
-    shares = []
+def _drawn_flip_rates(epsilon: float, classes: int) -> list[float]:
+    """Return the simulated flip rates of permute-and-flip, for each lead from 0 to 30 rows."""
+    flip_rates = []
     for lead in range(31):
         leaf = np.zeros((DRAWS, classes), np.int64)
         leaf[:, 0] = lead
-        shares.append(float((simulate_labels(leaf, CERTIFIED, epsilon, lead) != 0).mean()))
-    return shares
+        flip_rates.append(float((simulate_labels(leaf, CERTIFIED, epsilon, lead) != 0).mean()))
+    return flip_rates
 
 
 PANELS = {

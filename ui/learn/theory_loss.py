@@ -1,4 +1,4 @@
-"""Theorems about the Mα-loss: its change by one row, the speed of boosting by α, its link and its surrogate.
+"""Theorems about the Mα-loss: how much one row changes it, the speed of boosting at each α, its link and its surrogate.
 
 The Mα-loss mixes the 0/1 loss (α = 0) and Matsushita's loss (α = 1).
 """
@@ -30,7 +30,7 @@ TARGET = 0.1  # error that boosting must reach
 def moves() -> TheoremView:
     """Draw the controls and return the charts for Theorem 3, Lemma 5 and Corollary 7 of Nock and Henecka.
 
-    They bound the change of a split's score by one row. The chart also has the exact largest change, which the paper
+    They bound how much one row changes a split's score. The chart also has the exact largest change, which the paper
     does not state.
     """
     alpha = _alpha()
@@ -38,7 +38,7 @@ def moves() -> TheoremView:
     exact = [float(m_alpha(a).sensitivity(n)) for a in ALPHAS]
     printed = [float(m_alpha(a).published_sensitivity(n)) for a in ALPHAS]
     bound = exact[ALPHAS.index(alpha)]
-    tried = dict(zip(TRIED, _tried(n), strict=True)) if n <= MOST_TRIED else {}
+    tried = dict(zip(TRIED, _largest_changes(n), strict=True)) if n <= MOST_TRIED else {}
     dots = dots_of(tried, "largest found by trying all leaves", lambda a, v: f"α = {a:g}: {v:.3f}")
     figure = theory_chart(
         Chart(
@@ -67,7 +67,10 @@ def moves() -> TheoremView:
 
 
 def mixture() -> TheoremView:
-    """Draw the controls and return the charts for the Mα-loss, from the 0/1 loss to Matsushita's loss."""
+    """Draw the controls and return the charts of the Mα-loss: its curve, and what a change of α gains and costs.
+
+    With a larger α, boosting needs fewer levels, but one row changes a split's score more.
+    """
     alpha = _alpha()
     n = pick("Rows", ROWS, 1000, "loss_rows", "How many rows there are.", size_text)
     edge = pick("Edge γ", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.7, "edge",
@@ -156,7 +159,10 @@ def link() -> TheoremView:
 
 
 def _named_alphas(others: tuple[float, ...], alpha: float) -> list[tuple[str, float, int]]:
-    """Return the name, the α and the dash of each curve. The chosen α comes last, so that its curve is on top."""
+    """Return the name, the α and the number of the dash style of each curve.
+
+    The chosen α comes last, so that its curve is on top.
+    """
     listed = [(f"α = {a:g}", a, dash) for dash, a in enumerate(others, 1) if a != alpha]
     return [*listed, (f"your α = {alpha:g}", alpha, 0)]
 
@@ -199,6 +205,7 @@ def _surrogates(alpha: float) -> go.Figure:
 
 
 def _least_alpha(levels: list[int]) -> str:
+    """Return a sentence that names the least α at which `MAX_DEPTH` levels are enough, if there is one."""
     first = next((a for a, level in zip(ALPHAS[1:], levels, strict=True) if level <= MAX_DEPTH), None)
     return (
         f"From α = {first:g} on {MAX_DEPTH} levels are enough." if first else "With this edge no α is enough for that."
@@ -235,7 +242,8 @@ def _alpha() -> float:
 
 
 @cache.for_everybody(data=True, max_entries=16)
-def _tried(n: int) -> list[float]:
+def _largest_changes(n: int) -> list[float]:
+    """Return the largest change that one row makes in any leaf of at most n rows, for each α in `TRIED`."""
     return [largest_move(a, n) for a in TRIED]
 
 

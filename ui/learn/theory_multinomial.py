@@ -42,7 +42,7 @@ BEST = 0.1  # error of the best possible classifier on the made-up table
 def consistency() -> TheoremView:
     """Draw the controls and return the charts for Theorem 1 of Bai and others.
 
-    With more and more rows, the forest becomes as good as the best classifier.
+    As the number of rows grows, the error of the forest approaches that of the best possible classifier.
     """
     b, d = _temperature_and_features()
     q = pick("Levels", LEVELS, 142, "cell_levels", "Splits on the way to a cell.", thousands)
@@ -67,7 +67,7 @@ def consistency() -> TheoremView:
             Axis("rows", 300, 10_000, log=True),
             Axis("error on other rows", 0, 0.4, percent=True),
             [],
-            dots=[_errors(t, by_rows, i) for i, (t, by_rows) in enumerate(errors.items())],
+            dots=[_error_dots(t, by_rows, i) for i, (t, by_rows) in enumerate(errors.items())],
             comparison=(BEST, "no classifier is below"),
             comparison_below=True,
             height=400,
@@ -97,14 +97,14 @@ def consistency() -> TheoremView:
     )
 
 
-def _errors(t: str, by_rows: dict[int, float], symbol: int) -> Dots:
+def _error_dots(t: str, by_rows: dict[int, float], symbol: int) -> Dots:
     return dots_of(by_rows, f"B₁ = B₂ = {t}", lambda n, v: f"B₁ = B₂ = {t}, {n:,} rows: {share(v)} wrong", symbol)
 
 
 def chances() -> TheoremView:
     """Draw the controls and return the charts for Lemmas 3 and 4 of Bai and others.
 
-    At every node, each feature and a cut in the middle have a probability above 0, whatever the scores are.
+    At every node, each feature and a cut in the middle are drawn with a probability above 0, whatever the scores are.
     """
     table = present_table(two_classes=False)
     if isinstance(table, TheoremView):
@@ -122,7 +122,7 @@ def chances() -> TheoremView:
             Axis("probability of a feature", min(0.01, low[-1] / 2), 1, log=True, percent=True),
             [FormulaCurve(x, low, "least"), FormulaCurve(x, high, "greatest", 1)],
             "below",
-            dots=[dots_of(_drawn_shares(d), "least of 300 drawn scores", lambda t, v: f"B₁ = {t:g}: {share(v)}")],
+            dots=[dots_of(_least_drawn_shares(d), "least of 300 drawn scores", lambda t, v: f"B₁ = {t:g}: {share(v)}")],
             yours=(b, least, f"B₁ = {b:g}: {at_least(least)}"),
             comparison=(1 / d, f"evenly: {share(1 / d)}"),
             height=400,
@@ -170,11 +170,13 @@ def chances() -> TheoremView:
 
 
 @cache.for_everybody(data=True, max_entries=16)
-def _drawn_shares(n_features: int) -> dict[float, float]:
+def _least_drawn_shares(n_features: int) -> dict[float, float]:
+    """Return the least probability of a feature over drawn scores, for each temperature B₁."""
     return {b: least_drawn_share(n_features, b) for b in TEMPERATURES}
 
 
 def _temperature_and_features() -> tuple[float, int]:
+    """Ask for the temperature B₁ = B₂ and for the number of features."""
     help_text = (
         "At temperature 0, all splits are equally likely. At a large one, the best split is nearly always drawn."
     )

@@ -1,4 +1,4 @@
-"""Measurements for the page Theory. They come from `data/theory.json`, or are made while the user waits."""
+"""Measurements for the page Theory. They are read from `data/theory.json`, or made while the user waits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def stored_measurements() -> dict[str, Any]:
 
 
 def of_table(measure: str, table: Table) -> dict[str, Any]:
-    """Return the measurements on a table by one of `MEASURES`, with numeric attributes on the linear scale."""
+    """Return the results of a measure in `MEASURES` on a table with its numeric attributes on the linear scale."""
     stored = {} if table.uploaded else stored_measurements()["tables"].get(table.key, {})
     if stored.get("domain") == fingerprint(table.domain) and measure in stored:
         return stored[measure]
@@ -44,7 +44,7 @@ def _measure(key: tuple, _table: Table) -> dict[str, Any]:
 
 
 def rounded(value: Any) -> Any:
-    """Return a value rounded to six decimals. Keys become text, as in measurements that were read from JSON."""
+    """Return a value with its floats rounded to six decimals. Keys of dicts become text, as JSON has them."""
     if isinstance(value, dict):
         return {str(key): rounded(each) for key, each in value.items()}
     return round(value, 6) if isinstance(value, float) else value
@@ -56,7 +56,7 @@ def _for_single_rows(domain: Domain) -> Domain:
 
 
 def _split(table: Table) -> tuple[Domain, Split]:
-    """Return the domain and the split on the linear scale, with at most `MOST_ROWS` training rows."""
+    """Return the domain on the linear scale and the split of the table, with at most `MOST_ROWS` training rows."""
     linear = replace(table, domain=_for_single_rows(table.domain), person_column=table.unit)
     codes = split(linear)
     if len(codes.y_train) <= MOST_ROWS:
@@ -66,10 +66,10 @@ def _split(table: Table) -> tuple[Domain, Split]:
 
 
 def _labeled(table: Table) -> tuple[Domain, pd.DataFrame, pd.Series]:
-    """Return the domain on the linear scale, and the columns and labels of the rows with a listed label.
+    """Return the domain on the linear scale, and the attributes and labels of the rows whose label is a listed class.
 
     If there are more than `MOST_ROWS` such rows, `MOST_ROWS` of them are kept. All measurements of training errors use
-    these rows, so that the error of guessing is the same for all of them.
+    these rows, so that guessing has the same error in each of them.
     """
     domain = _for_single_rows(table.domain)
     indices = np.flatnonzero(domain.listed_labels(table.frame[table.label]) >= 0)

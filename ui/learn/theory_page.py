@@ -1,4 +1,4 @@
-"""The page Theory. It shows one theorem at a time, with its bound and, for most theorems, with measurements."""
+"""The page Theory. It shows one theorem at a time, with its bound and, for most theorems, measurements."""
 
 from __future__ import annotations
 
@@ -80,13 +80,14 @@ def show() -> None:
             badge("Do not share")
             st.caption("The text here and below the charts states the exact number of rows of the table.")
     with picture:
-        _pictures(view)
+        _draw_pictures(view)
     with st.sidebar, st.container(horizontal=True, gap="small"):
         copy_link()
         figures.offer()
 
 
 def _chosen() -> str:
+    """Ask for a theorem, and return its name. Report a name in the link that no theorem has."""
     linked_name = st.query_params.get(state.THEOREM)
     if linked_name is not None and linked_name not in PANELS:
         state.ASKED(state.THEOREM).value = linked_name
@@ -121,7 +122,8 @@ def _is_epsilon(text: str) -> bool:
         return False
 
 
-def _pictures(view: TheoremView) -> None:
+def _draw_pictures(view: TheoremView) -> None:
+    """Draw the charts of a theorem with their titles and badges, and the note below them."""
     for i, picture in enumerate(view.pictures):
         titled(picture.title, picture.badge)
         chart(

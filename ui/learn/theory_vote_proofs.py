@@ -1,6 +1,7 @@
 """Theorems about votes that need many rows or trees: the coin rule, votes on other rows, the best number of trees.
 
-The coin rule draws the predicted class. The probability of a class is its mean share in the trees.
+The coin rule draws the predicted class of a row at random. The probability of a class is its share in the row's leaf,
+averaged over the trees.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ VOTE_RULES = ("majority", "average")
 MANY_ROWS = [10**p for p in range(3, 27)]
 OTHER_ROWS = [10**p for p in range(3, 15)]
 CONFIDENCE = 0.95
-LEAF_SHARE = 40  # the constant K of Theorem 5.8, which a note states
+LEAF_SHARE = 40  # the constant K of Theorem 5.8, which gives up leaves with fewer rows than 1/K of the average leaf
 
 
 def coin() -> TheoremView:
@@ -123,7 +124,7 @@ def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
 def other_rows() -> TheoremView:
     """Draw the controls and return the charts for Theorems 5.3 and 5.4 of Bojarski and others, on held-out rows.
 
-    With enough rows, a vote errs on held-out rows hardly more often than on its training rows.
+    With enough training rows, a vote errs on held-out rows hardly more often than the bound for training rows allows.
     """
     table = present_table(two_classes=True)
     if isinstance(table, TheoremView):
@@ -205,7 +206,7 @@ def other_rows() -> TheoremView:
 def best_number() -> TheoremView:
     """Draw the controls and return the charts for Theorems 5.7 and 5.9 of Bojarski and others.
 
-    If all trees share ε, a certain number of trees is best.
+    They state the best number of trees if all trees share ε.
     """
     table = present_table(two_classes=False)
     if isinstance(table, TheoremView):
@@ -221,14 +222,14 @@ def best_number() -> TheoremView:
     help_text = "On average over all random trees, without noise."
     e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", help_text, percent_text)
     bound, (x, curve, first) = direct_bound(e, n, depth, epsilon, rule), _best_numbers(depth, epsilon, rule)
-    proved = [trees if first and rows >= first else math.nan for rows, trees in zip(x, curve, strict=True)]
+    proved_curve = [trees if first and rows >= first else math.nan for rows, trees in zip(x, curve, strict=True)]
     figure = theory_chart(
         Chart(
             Axis("rows", 1e3, 1e26, log=True),
             Axis("best number of trees, k_opt", 1, max(10.0, 1.1 * max(curve)), log=True),
             [
                 FormulaCurve(x, curve, "the formula, nothing proved", 2),
-                FormulaCurve(x, proved, "where the bound holds", 0, PRIVATE),
+                FormulaCurve(x, proved_curve, "where the bound holds", 0, PRIVATE),
             ],
             yours=(n, bound.trees, f"{size_text(n)} rows: {bound.trees:,} trees"),
         )
@@ -263,6 +264,7 @@ def _number_status(bound: DirectBound, n: int, epsilon: float, wants: str) -> Bo
 
 @cache.for_everybody(data=True, max_entries=64)
 def _best_numbers(depth: int, epsilon: float, rule: str) -> tuple[list[float], list[int], float | None]:
+    """Return numbers of rows, the best number of trees for each, and the least number of rows with a proved bound."""
     x = np.logspace(3, 26, 116).tolist()
     return x, [direct_bound(0.0, n, depth, epsilon, rule).trees for n in x], rows_for_direct_bound(depth, epsilon, rule)
 

@@ -105,7 +105,7 @@ def votes() -> TheoremView:
 
 
 def percent_text(share_of_one: float) -> str:
-    """Return a share in percent with all of its digits."""
+    """Return a share as a percentage, with up to six significant digits."""
     return f"{100 * share_of_one:g} %"
 
 
@@ -124,7 +124,7 @@ def tree_error(measures: dict[str, Any]) -> float:
 
 
 def bounds_at(measures: dict[str, Any], trees: list[int], confidence: float) -> tuple[list[float], list[float]]:
-    """Return two bounds for each number of trees: the bound of Theorem 5.4, and the bound of Theorem 5.3."""
+    """Return the bounds of Theorems 5.4 and 5.3 for each number of trees. A bound that does not exist is infinite."""
     counts, e = np.array(measures["rows_by_trees_right"], float), tree_error(measures)
     goodness = np.arange(len(counts)) / (len(counts) - 1)
     slacks = [slack_of(k, measures["rows"], confidence) for k in trees]
@@ -156,14 +156,14 @@ def private() -> TheoremView:
     )
     help_text = "On average over all random trees, without noise."
     e = pick("Error of a tree", [0.0, 0.01, 0.02, 0.05, 0.1, 0.2], 0.02, "tree_error", help_text, percent_text)
-    x, bound_values, best, printed = _proved(k, depth, d, parts, epsilon)
+    x, probabilities, best, printed = _proof_probabilities(k, depth, d, parts, epsilon)
     probability, limit = proof_probability(n, k, depth, d, parts, epsilon), private_error_bound(e, d, parts)
     figure = theory_chart(
         Chart(
             Axis("rows", 1e3, 1e11, log=True),
             Axis("the bound holds at least with probability", 0, 1, percent=True),
             [
-                FormulaCurve(x, bound_values, f"{k:,} trees"),
+                FormulaCurve(x, probabilities, f"{k:,} trees"),
                 FormulaCurve(x, best, "the best number of trees", 1),
                 FormulaCurve(x, printed, f"{k:,} trees, as printed", 2),
             ],
@@ -213,10 +213,11 @@ def _proof_status(
 
 
 @cache.for_everybody(data=True, max_entries=64)
-def _proved(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[list[float], ...]:
+def _proof_probabilities(k: int, depth: int, d: float, parts: int, epsilon: float) -> tuple[list[float], ...]:
     """Return numbers of rows, and for each number three probabilities that the bound holds.
 
-    The first is for k trees, the second for the best number of trees, and the third for k trees as the paper prints it.
+    The first is for k trees, and the second for the best number of trees. The third is for k trees, by the formula that
+    the paper prints.
     """
     x = np.logspace(3, 11, 161).tolist()
     probabilities = [[proof_probability(n, each, depth, d, parts, epsilon) for each in PROOF_TREES] for n in x]

@@ -1,4 +1,4 @@
-"""Keys that turn the steps: arrows, and in presentation mode also the page keys that a clicker sends."""
+"""Keys that move through the steps of the lesson: arrow keys, and in presentation mode the page keys of a clicker."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ def _component() -> Any:
 
 
 def listen(step: int) -> None:
-    """Turn the steps by keys. `step` is the number of the present step; the ending comes after the last step."""
+    """Listen for these keys, and open the next or the previous step. `step` is the number of the step on the page."""
     data = {"step": step, "last": len(progress.PLACES) - 1, "presents": bool(state.PRESENT.value)}
     _component()(key=state.LESSON_KEYS, data=data, on_turned_change=_turn)
 
 
 def _turn() -> None:
+    """Open the step whose number the browser has sent, unless there is no such step."""
     number = getattr(st.session_state.get(state.LESSON_KEYS), "turned", None)
     if type(number) is int and 0 <= number < len(progress.PLACES):
         progress.go_to(number)

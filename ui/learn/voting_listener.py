@@ -1,7 +1,8 @@
-"""The second listener: a small server on which phones of the same network vote. The app itself stays on this machine.
+"""The voting listener: a small server on a separate port, where the phones of a class vote in rooms (`rooms.py`).
 
-It starts when the first room opens, and stops soon after the last room has ended. It serves a page (`phone_page`), the
-state of a room (`phone_state`), and takes votes. It serves nothing else of the app.
+The listener starts when the first room opens, and stops soon after the last room has ended. It serves a page
+(`phone_page`) and the state of a room (`phone_state`), and takes votes. It serves no other part of the app, so the app
+need not be open to the network.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from ui.server.browser_cookie import checked, cookie_name, new_token
 from ui.server.small_server import SmallHandler, SmallServer
 
 EVERYWHERE: Final = "0.0.0.0"  # all networks of this machine, so that a new Wi-Fi address works too
-# A fixed port, so that a firewall can allow it and a phone finds it again; 0 is any free port, if another app has it.
+# Ports to try in this order. The first is fixed, so that a firewall can allow it and a phone finds it again. 0 stands
+# for any free port, if another program has the first.
 PORTS: Final = (8600, 0)
 # Seconds that the listener outlives the last room, so that the phones learn that the room is closed.
 STAYS: Final = 6.0
@@ -35,7 +37,7 @@ _POLICY: Final = (
 
 
 def _page() -> str:
-    """Return the page of a phone, the same for all rooms. Each response puts a new random number for `{nonce}`."""
+    """Return the page of a phone, the same for all rooms. Each response puts a new random text for `{nonce}`."""
     html, css, js = ((_FILES / f"phone.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
     return html.replace("/* phone.css */", css).replace("/* phone.js */", js)
 
@@ -44,12 +46,14 @@ _PAGE: Final = _page()
 
 
 class VotingListener:
-    """Serves the rooms to phones while there is an open room.
+    """Server of the rooms for phones. It runs while there is an open room.
 
     Parameters
     ----------
     host : str
         Address that the listener binds.
+    ports : tuple of int
+        Ports to try in this order; 0 stands for any free port.
     stays : float
         Seconds that the listener outlives the last room.
     """
@@ -74,7 +78,7 @@ class VotingListener:
         Raises
         ------
         OSError
-            If the machine refuses a port.
+            If the machine refuses every port.
         """
         with self._lock:
             if self._server is not None:
@@ -104,7 +108,7 @@ class VotingListener:
         last_open = time.monotonic()
         try:
             while True:
-                server.handle_request()  # waits only for a short time
+                server.handle_request()  # waits for at most `CHECK_EVERY` seconds
                 server.end_slow()
                 if self._rooms.n_open():
                     last_open = time.monotonic()
@@ -114,7 +118,7 @@ class VotingListener:
             self._stop(server, even_if_open=True)
 
     def _stop(self, server: SmallServer, *, even_if_open: bool = False) -> bool:
-        """Close the port, unless a new room has opened meanwhile. Return whether the listener has stopped."""
+        """Close the port, unless a new room has opened meanwhile. Return whether the port is closed."""
         with self._lock:
             if self._rooms.n_open() and not even_if_open:
                 return False
@@ -147,7 +151,7 @@ class _Handler(SmallHandler):
         else:
             code, state = route[1].upper(), None
             if browser is not None:
-                state = phone_state.state_of(self.rooms, code, browser, self.client_address[0])  # joins
+                state = phone_state.state_of(self.rooms, code, browser, self.client_address[0])  # lets the phone join
                 if state is not None and not phone_state.take_vote(self.rooms, code, browser, body):
                     self.send_error(400)
                     return
@@ -171,5 +175,5 @@ class _Handler(SmallHandler):
 
     def _browser(self) -> str | None:
         """Return the token of the browser; None if it sent none that this server issued."""
-        # `SimpleCookie` gives up at the first cookie that it cannot read, perhaps of another server of this machine.
+        # `SimpleCookie` stops at the first cookie that it cannot read. Another server of this machine may have set it.
         return checked(cookie_parser(self.headers.get("Cookie", "")).get(self._cookie_name))

@@ -1,4 +1,4 @@
-"""The wall: how phones join a room, and how many have joined and answered. A projector shows it to the class."""
+"""The wall, which a projector shows to a class: how phones join a room, and how many have joined and answered."""
 
 from __future__ import annotations
 
@@ -26,8 +26,12 @@ def show(rooms: Rooms, code: str, browser: str, port: int | None, *, close: Call
 
     Parameters
     ----------
+    code : str
+        Letters of the room.
+    browser : str
+        Token of the leader's browser (`browser_cookie`).
     port : int or None
-        Port of the listener; None if it does not run.
+        Port of the voting listener; None if it does not run.
     close : callable
         Closes the room.
     """
@@ -52,7 +56,7 @@ def show(rooms: Rooms, code: str, browser: str, port: int | None, *, close: Call
 
 
 def address(host: str, port: int, code: str = "") -> str:
-    """Return the address of the listener, or of a room on it.
+    """Return the address of the voting listener or, with the letters `code`, of a room on it.
 
     >>> address("192.168.1.7", 8600, "BCDF")
     'http://192.168.1.7:8600/BCDF'
@@ -61,13 +65,13 @@ def address(host: str, port: int, code: str = "") -> str:
 
 
 def host_of_page() -> str:
-    """Return the host in the address of this page. The same browser reaches the listener under this host, too."""
+    """Return the host in the address of this page. A browser reaches the voting listener under this host, too."""
     host = urlsplit(st.context.url or "").hostname or LOOPBACK[0]
     return LOOPBACK[0] if host in LOOPBACK else host
 
 
 def _hosts() -> list[str]:
-    """Return the addresses of this machine. If the leader opened the page under one of them, this one comes first."""
+    """Return the addresses of this machine. The one in the address of this page, if any, comes first."""
     hosts, page_host = lan_addresses(), host_of_page()
     return sorted(hosts, key=lambda host: host != page_host)
 
@@ -109,7 +113,8 @@ def _help(hosts: list[str], host: str) -> None:
 
 
 def _take_address() -> None:
-    state.PHONE_ADDRESS.value = state.CHOSEN_ADDRESS.value  # Streamlit drops the value of a control that is hidden
+    # The session keeps the address, because Streamlit drops the value of a control that is not drawn.
+    state.PHONE_ADDRESS.value = state.CHOSEN_ADDRESS.value
 
 
 def _show_qr(shows_qr: bool) -> None:

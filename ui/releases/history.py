@@ -1,4 +1,4 @@
-"""The book on the page Releases: all releases that are booked on this computer, and copies of the book."""
+"""The book on the page Releases: the ledger of all releases that are booked on this computer, and copies of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ui.shared.wording import plain, sum_text
 
 
 def show() -> None:
-    """Draw the total loss of each population, and controls to copy, merge and delete. Without a book, draw nothing."""
+    """Draw the projects, the releases of each population, and controls of the book. Without a book, draw nothing."""
     try:
         if (book := kept_book()) is not None:
             _show(book)
@@ -99,7 +99,7 @@ def _cost(booking: Booking) -> str:
 
 
 def _merge(book: Book) -> None:
-    """Offer to add the bookings of a copy of the book."""
+    """Offer to add the bookings in a copy of a book to this book."""
     file = st.file_uploader("Merge a copy into the booked releases", "json", key=state.COPY_OF_BOOK, max_upload_size=20)
     if file is None or not st.button("Merge", key="merge_book"):
         return

@@ -71,7 +71,7 @@ def _compare(record: ReleaseRecord, others: Sequence[Booking], names: dict[str, 
 
 
 def differences(one: ReleaseRecord, other: ReleaseRecord) -> list[dict[str, str]]:
-    """Return a row for each fact that differs between two records. Hashes, times and sums are not compared."""
+    """Return a row for each entry that differs between two records. Hashes, times and sums are not compared."""
     facts = [_facts(record) for record in (one, other)]
     names = list(dict.fromkeys([*facts[0], *facts[1]]))
     return [
@@ -82,6 +82,7 @@ def differences(one: ReleaseRecord, other: ReleaseRecord) -> list[dict[str, str]
 
 
 def _facts(record: ReleaseRecord) -> dict[str, str]:
+    """Return the entries of a record that are compared, by the names that the page shows."""
     facts: dict[str, Any] = {
         "purpose": record.purpose,
         "owner": record.owner,
@@ -102,7 +103,7 @@ def _facts(record: ReleaseRecord) -> dict[str, str]:
 
 
 def _withdraw(book: Book, booking: Booking) -> None:
-    """Offer to note that a release is withdrawn. Its cost still counts, because published data cannot be taken back."""
+    """Offer to note that a release is withdrawn, and draw its notes. Its cost stays, as published data stay known."""
     key = state.WITHDRAWAL(booking.id)
     with st.popover("Withdraw"):
         st.markdown(

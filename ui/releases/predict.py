@@ -40,7 +40,7 @@ WHAT_IS_CHECKED: Final = (
 
 
 def choose_forest() -> tuple[ReleasedForest | None, bool]:
-    """Ask for a forest. Return it (or None), and whether it comes from a file instead of this session."""
+    """Ask for a released forest. Return the forest or None, and whether the user attaches it as a file."""
     of_session = {f"release {r.number}: {r.title}": r for r in reversed(releases_in_session())}
     picked = FILE
     if of_session:
@@ -74,7 +74,7 @@ def _loaded(digest: str, _data: bytes) -> ReleasedForest:
 def describe(forest: ReleasedForest, *, from_file: bool) -> None:
     """Show the forest, its privacy and its columns.
 
-    For a forest from a file, the text says that only the file states the guarantee. The app cannot check the guarantee.
+    For a forest from a file, the page says that only the file states the guarantee, because the app cannot check it.
     """
     domain = forest.domain
     classes = ", ".join(plain(c, 20) for c in domain.classes[:8])
@@ -91,7 +91,7 @@ def describe(forest: ReleasedForest, *, from_file: bool) -> None:
     st.code(_as_stated(certificate) if from_file else certificate, language=None, wrap_lines=True)
     st.caption(f"{_privacy_sentence(forest, from_file)} {WHAT_IS_CHECKED if from_file else ''}".strip())
     with st.expander(f"The {plural(domain.n_features, 'column')} it reads"):
-        columns = pd.DataFrame([{"column": f.name, "values": _values(f)} for f in domain.features])
+        columns = pd.DataFrame([{"column": f.name, "values": _bounds_or_values(f)} for f in domain.features])
         figures.table(
             columns,
             "Columns that the forest reads",
@@ -119,7 +119,7 @@ def explain(forest: ReleasedForest, *, from_file: bool) -> None:
     """Show how attributes change the scores of an additive forest. Nothing but the forest is needed for this."""
     if forest.voting != CLIPPED_LOGISTIC or not st.toggle("Show what moves its scores", key=state.EXPLAINED):
         return
-    kept, scores = state.SCORES_OF.value  # the session keeps the scores, so that they are computed once for each forest
+    kept, scores = state.SCORES_OF.value  # kept, so that they are computed once for each forest
     try:
         if kept is not forest:
             scores = AddedScores.of(forest)
@@ -129,7 +129,7 @@ def explain(forest: ReleasedForest, *, from_file: bool) -> None:
         sorry(problem)
 
 
-def _values(feature: Feature) -> str:
+def _bounds_or_values(feature: Feature) -> str:
     if feature.low is None or feature.high is None:
         return "; ".join(feature.categories)
     return f"{number(feature.low)} to {number(feature.high)}"
@@ -149,7 +149,7 @@ def _privacy_sentence(forest: ReleasedForest, from_file: bool) -> str:
 
 
 def predict_csv(forest: ReleasedForest) -> None:
-    """Read a CSV against the forest's domain, and predict every row."""
+    """Ask for a CSV file, read its rows by the forest's domain, and predict each row that fits the domain."""
     st.markdown("##### Predict new rows", anchors=False)
     file = st.file_uploader(
         "New rows (CSV)", type=["csv", "tsv", "txt", "data"], max_upload_size=MAX_UPLOAD_MB, key=state.NEW_ROWS
@@ -182,7 +182,7 @@ def predict_csv(forest: ReleasedForest) -> None:
             f"{'was' if n == 1 else 'were'} read as the nearest bound.",
             icon=":material/straighten:",
         )
-    _score(forest, csv.table[is_predicted], result.predicted[is_predicted])
+    _show_accuracy(forest, csv.table[is_predicted], result.predicted[is_predicted])
     figures.table(
         predictions.head(MOST_ROWS),
         "Predictions",
@@ -196,13 +196,13 @@ def predict_csv(forest: ReleasedForest) -> None:
     offer_csv("Download predictions", lambda: predictions, "DO_NOT_SHARE_predictions.csv")
 
 
-def _score(forest: ReleasedForest, table: pd.DataFrame, predicted: np.ndarray) -> None:
-    """Show the accuracy if the file holds the labels."""
+def _show_accuracy(forest: ReleasedForest, table: pd.DataFrame, predicted: np.ndarray) -> None:
+    """Show the share of right predictions, if the file of new rows also has the label column."""
     if forest.domain.label in table.columns and len(table):
         truth = [text(v) for v in table[forest.domain.label]]
         if forest.domain.class_spellings:  # a spelling counts as the class that it means
-            place = forest.domain.listed_labels(table[forest.domain.label])
-            truth = [text(forest.domain.classes[i]) if i >= 0 else t for i, t in zip(place, truth, strict=True)]
+            class_indices = forest.domain.listed_labels(table[forest.domain.label])
+            truth = [text(forest.domain.classes[i]) if i >= 0 else t for i, t in zip(class_indices, truth, strict=True)]
         right = float(np.mean([t == text(p) for t, p in zip(truth, predicted, strict=True)]))
         st.markdown(
             f"The file holds **{plain(forest.domain.label)}** as well: {percent(right)} of the predictions agree. "

@@ -1,1 +1,1 @@
-"""Middleware between Streamlit and a browser: guards, limits on uploads, scripts in pages, and patches of Streamlit."""
+"""What the server does besides running pages: middleware (guards, limits, scripts), a small server, and patches."""

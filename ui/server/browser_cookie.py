@@ -1,9 +1,9 @@
 """A random token for each browser, in a cookie. All tabs of a browser share the token, and a reload keeps it.
 
-The app needs the token to recognize the teacher who opened a room of the lesson. The token does not identify a person,
-and a browser deletes it when the browser closes. Only this server can issue a token, because it signs tokens with a key
-that it draws at startup and never stores. No script can read the cookie. A private window, or a program that sends a
-request without the cookie, gets another token.
+The app needs the token to recognize the leader of a room: the teacher who opened the room in the lesson. The token
+does not identify a person, and a browser deletes it when the browser closes. Only this server can issue a token,
+because it signs tokens with a key that it draws at startup and never stores. No script can read the cookie. A private
+window, or a program that sends a request without the cookie, gets another token.
 
 The cookie is `SameSite=Lax`. With `Strict`, a browser that follows a link from another site would not send the cookie.
 The server would then replace the cookie, and the teacher would lose the room.
@@ -33,8 +33,9 @@ class BrowserCookie:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Every page requests the health route before it opens its websocket.
         opens_page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].endswith(HEALTH_ROUTE)
-        if not opens_page or _sent_with(scope):
+        if not opens_page or _has_token(scope):
             await self._app(scope, receive, send)
             return
 
@@ -50,11 +51,12 @@ class BrowserCookie:
 
 
 def this_browser() -> str | None:
-    """Return the token of the browser that shows the page; None if the browser keeps no cookies."""
+    """Return the token of the browser that shows the page; None if the browser sent no valid cookie."""
     return checked(st.context.cookies.get(cookie_name(st.context.headers.get("Host", "") or ""), ""))
 
 
-def _sent_with(scope: Scope) -> bool:
+def _has_token(scope: Scope) -> bool:
+    """Return whether a request has a cookie that this server signed."""
     request = HTTPConnection(scope)
     return checked(request.cookies.get(cookie_name(request.headers.get("host", "")), "")) is not None
 
@@ -69,7 +71,7 @@ def cookie_name(host: str) -> str:
 
 
 def new_token() -> str:
-    """Return a new signed token, for a cookie."""
+    """Return the value of a new cookie: a random token, and its signature after a dot."""
     return _signed(secrets.token_hex(16))
 
 
@@ -78,7 +80,7 @@ def _signed(token: str) -> str:
 
 
 def checked(value: object) -> str | None:
-    """Return the token if this server signed it, else None."""
+    """Return the token in the value of a cookie; None if this server did not sign it."""
     if not isinstance(value, str):
         return None
     token = value.partition(".")[0]

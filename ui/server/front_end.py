@@ -3,7 +3,7 @@
 Without this module, Streamlit's front end would request the code of buttons when it draws the first button, and the
 code of charts, the largest file, when it draws the first chart. It would request each file only after the previous one.
 The server keeps the scripts in memory. Reading them from the disk would be slow while the server imports modules,
-because each read waits several times for Python's lock.
+because each read waits several times for Python's global interpreter lock.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ui.server.streamlit_patches import scripts
 
 _IMPORTED: Final = re.compile(rb'(?:\bfrom|\bimport)"\./([\w.-]+\.js)"')
-_HEAD: Final = 20_000  # number of bytes at the start of a script, which contain all of its imports
-# Streamlit sends the same header. A file never changes, because its name contains its version.
+_HEAD: Final = 20_000  # number of bytes at the start of a script; they contain all of its imports
+# Streamlit sends the same header. A script never changes, because the name of its file contains a hash.
 _HEADERS: Final = {"cache-control": "public, immutable, max-age=31536000"}
 
 
 class FrontEnd:
-    """Middleware that serves the scripts of `files` from memory."""
+    """Middleware that serves the scripts that `files` returns from memory."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -45,7 +45,7 @@ _HEADERS: Final = {
 
 
 class Guard:
-    """Middleware that refuses requests with a wrong host name or from another site, and adds the policy to answers."""
+    """Middleware that refuses requests of other sites, to other host names and for metrics, and adds the policy."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -74,7 +74,10 @@ class Guard:
 
 
 def is_same_site(origin: str | None, host: str) -> bool:
-    """Return whether a request comes from a page of this app, or from a program that is no browser (no origin)."""
+    """Return whether the header `Origin` is missing or names `host`.
+
+    Browsers send this header with each websocket and each POST. A program that is no browser may omit it.
+    """
     try:
         return origin is None or urlsplit(origin).netloc == host
     except ValueError:

@@ -41,9 +41,9 @@ class HostNames:
     def of_config(cls) -> HostNames:
         """Return the names in Streamlit's option `server.allowedHosts`, or a safe default if the option is not set.
 
-        Streamlit itself applies the option only to websockets. By default, a server that listens only to its machine
-        answers to the loopback names. A server that listens to a network answers to every IP address and to the names
-        of its machine.
+        Streamlit itself applies the option only to websockets. By default, a server that listens only on a loopback
+        address answers to the loopback names. A server that listens to a network answers to every IP address and to the
+        names of its machine.
         """
         if listed := st.get_option("server.allowedHosts"):
             return cls(tuple(name.strip().lower().rstrip(".") for name in listed))
@@ -59,7 +59,7 @@ class HostNames:
         return cls(tuple(dict.fromkeys(names)), any_address=True)
 
     def include(self, host: str) -> bool:
-        """Return whether the server answers requests with this header `Host`. The port in it does not matter."""
+        """Return whether the server answers requests whose header `Host` is `host`. The port in `host` is ignored."""
         name = _name(host)
         if not name:
             return False
@@ -88,6 +88,7 @@ def addresses() -> str:
 
 
 def _fits(name: str, pattern: str) -> bool:
+    """Return whether a name fits a pattern in `HostNames.names`."""
     return pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:]))
 
 

@@ -18,7 +18,7 @@ _STYLE: Final = (
 )
 # An address on this host. Browsers drop tabs and line breaks, so "/\t/host" would lead to another host.
 _OF_THIS_HOST: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
-# A hidden tab may run its timers late, so the script compares times.
+# A browser may run the timers of a hidden tab late, so the script compares times.
 _SCRIPT: Final = """<script>
 (() => {
   let last = Date.now();
@@ -54,7 +54,7 @@ def idle_page(minutes: int, query: str) -> HTMLResponse:
 
 
 def text_page(sentence: str, link: str, to: str = "", status: int = 200) -> HTMLResponse:
-    """Return a short page with one sentence and one link."""
+    """Return a short page with a sentence, and a link to the address `to`. By default, the link reloads the page."""
     content = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>dpforest</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

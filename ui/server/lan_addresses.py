@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 # A UDP socket that "connects" to an address sends nothing; it only asks the routing table for the sender's address.
-# The first address leads to the usual network, the others to private networks that a VPN may leave alone.
+# The first address leads to the usual network. The others lead to private networks, whose traffic a VPN may not carry.
 _DESTINATIONS: Final = ("8.8.8.8", "192.168.255.254", "10.255.255.254", "172.31.255.254")
 _GET_ADDRESS: Final = {"linux": 0x8915, "darwin": 0xC0206921}  # the system call SIOCGIFADDR
 # Networks of containers and virtual machines, which no phone can reach.
@@ -18,7 +18,7 @@ _VIRTUAL: Final = ("docker", "br-", "veth", "virbr", "vmnet")
 
 
 def lan_addresses() -> list[str]:
-    """Return the IPv4 addresses of this machine in its networks, the most probable one first.
+    """Return the IPv4 addresses of this machine in its networks. The address that phones most likely reach comes first.
 
     The list is empty if the machine is in no network. Nothing is sent.
     """
@@ -27,6 +27,7 @@ def lan_addresses() -> list[str]:
 
 
 def _sender_to(destination: str) -> str:
+    """Return the address from which this machine would send to a destination; empty if there is no route."""
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((destination, 9))
         return str(probe.getsockname()[0])
@@ -34,10 +35,13 @@ def _sender_to(destination: str) -> str:
 
 
 def _of_interfaces() -> list[str]:
-    """Return the address of each network interface, except interfaces of containers and virtual machines."""
+    """Return the address of each network interface.
+
+    On Linux and macOS, interfaces of containers and virtual machines are left out.
+    """
     call = _GET_ADDRESS.get(sys.platform)
     if call is None:
-        with suppress(OSError):  # Windows answers this without a request to the network
+        with suppress(OSError):  # on Windows, this sends no request to the network
             return [str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
         return []
     import fcntl  # Windows has no such module

@@ -1,4 +1,4 @@
-"""Limits of the server that an administrator sets: open sessions, memory, and idle sessions.
+"""Limits that an administrator sets: the number of open sessions, their idle time, and the memory of the server.
 
 Limits on uploads are in `uploads.py`.
 """
@@ -29,10 +29,10 @@ class ServerLimits:
     sessions : int
         Largest number of open sessions. Each open tab of a browser has a session.
     idle_minutes : int
-        Minutes without a move of the user after which a session ends; 0 for no limit.
+        Minutes without an action of the user after which a session ends; 0 for no limit.
     memory : int or None
-        The server takes no further session and no further file while it uses more than this number of bytes; None for
-        no limit.
+        Number of bytes. While the server uses more, it takes no further session and no further file. None for no
+        limit.
     """
 
     sessions: int = _DEFAULT_SESSIONS
@@ -58,14 +58,14 @@ class ServerLimits:
         )
 
     def no_memory(self) -> str:
-        """Return a sentence if the server uses too much memory; empty if it has room."""
+        """Return a message if the server uses more than `memory` bytes; otherwise an empty text."""
         if self.memory is None or used_memory() <= self.memory:
             return ""
         return "The server uses all of the memory that it may use."
 
 
 def used_memory() -> int:
-    """Return the bytes of memory of this process and of its worker processes; 0 where Linux's files are missing."""
+    """Return the memory of this process and its workers, in bytes; 0 without `/proc`, as on Windows and macOS."""
     children: dict[int, list[int]] = {}
     size_of: dict[int, int] = {}
     for folder in _PROCESSES.glob("[0-9]*"):
@@ -83,6 +83,7 @@ def used_memory() -> int:
 
 
 def _memory_of_container() -> int | None:
+    """Return `_SHARE_OF_CONTAINER` of the memory that the container may use; None without a limit."""
     try:
         return int(_SHARE_OF_CONTAINER * int(_OF_CONTAINER.read_text()))
     except (OSError, ValueError):  # there is no container, or it has no limit
@@ -90,6 +91,7 @@ def _memory_of_container() -> int | None:
 
 
 def _number(name: str, default: int, least: int, most: int) -> int:
+    """Return the number in an environment variable, or `default` if the variable is not set or empty."""
     text = os.environ.get(name, "").strip()
     if not text:
         return default

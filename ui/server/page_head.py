@@ -24,12 +24,12 @@ _RENAMED: Final = {"Use_a_forest": "Releases"}  # names of pages in old links, a
 
 
 class PageHead:
-    """Middleware that inserts one script at the start of a page's head, other scripts at its end, and the styles.
+    """Middleware that inserts one script at the start of a page's head, others at its end, and styles in the body.
 
     Parameters
     ----------
     idle_minutes : int
-        Minutes without a move of the user after which a page leaves for the page of `idle.py`; 0 for no limit.
+        Minutes without an action of the user after which a browser opens the page of `idle.py` instead; 0 for no limit.
     """
 
     def __init__(self, app: ASGIApp, idle_minutes: int = 0) -> None:
@@ -62,11 +62,12 @@ class PageHead:
 
 
 def may_be_page(path: str) -> bool:
-    """Return whether a path may be that of a page: it has no file ending, and no part that marks other routes."""
+    """Return whether a path may be that of a page: it has no file ending, and no part that is in `NOT_PAGES`."""
     return "." not in path.rpartition("/")[2] and not NOT_PAGES & set(path.split("/"))
 
 
 def _is_page(start: Message) -> bool:
+    """Return whether a response is a page of Streamlit that is not compressed."""
     headers = Headers(raw=start["headers"])
     is_plain = "content-encoding" not in headers
     return start["status"] == 200 and is_plain and headers.get("content-type", "").startswith("text/html")

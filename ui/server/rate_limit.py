@@ -8,7 +8,7 @@ _MOST_ADDRESSES: Final = 1_000  # number of stored addresses at which addresses 
 
 
 class RateLimit:
-    """Counts recent events of each address. A count falls steadily, so it returns to zero if nothing happens.
+    """Counts recent events of each address. A count falls steadily, so it returns to zero without new events.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Middleware that limits the number of sessions, and ends sessions whose users have left.
 
-A session is one websocket: one open tab of a browser. If the server has no room, a new page is a short text that says
-so. A page whose user does nothing for `ServerLimits.idle_minutes` leaves for the page of `idle.py`, so Streamlit ends
-its session and frees its rows two minutes later. The server closes the websockets of browsers that do not leave.
+A session is one websocket: one open tab of a browser. If the server has no room, it sends a short text instead of a new
+page. If a user does nothing for `ServerLimits.idle_minutes`, the browser opens the page of `idle.py`, so Streamlit ends
+the session and frees its rows two minutes later. If a browser does not open that page, the server closes the websocket.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ui.server.page_head import may_be_page
 from ui.server.streamlit_patches.internals import SESSION_ROUTE
 
 _OPENING: Final = 20  # seconds for which the server keeps room for a page that has not opened its websocket yet
-# Of this many places, at most one is kept for a new page, so that requests without websockets cannot fill the server.
+# New pages keep at most one place in this many, so that requests that open no websocket cannot fill the server.
 _MOST_OPENING: Final = 4
-_GRACE: Final = 2  # minutes that a browser has to leave by itself
+_GRACE: Final = 2  # minutes that a browser has to open the page of `idle.py` by itself
 _TRY_AGAIN: Final = 1013  # code of a websocket that is closed because the server has no room
 _GONE: Final = 1001  # code of a websocket that is closed because nobody uses it
 
@@ -33,7 +33,7 @@ class Sessions:
     def __init__(self, app: ASGIApp, limits: ServerLimits) -> None:
         self._app, self._limits = app, limits
         self._n_open = 0
-        self._opening: list[float] = []  # times at which pages were sent that have not opened their websocket yet
+        self._opening: list[float] = []  # when each page was sent that has not opened its websocket yet
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket" and SESSION_ROUTE in scope["path"]:
@@ -50,7 +50,7 @@ class Sessions:
             await self._app(scope, receive, send)
 
     def _refusal(self) -> str:
-        """Return why there is no room for another page, as a message; empty if there is."""
+        """Return a message that says why there is no room for another page; empty if there is room."""
         now = time.monotonic()
         self._opening = [sent_at for sent_at in self._opening if now - sent_at < _OPENING]
         n_kept = min(len(self._opening), max(self._limits.sessions // _MOST_OPENING, 1))
@@ -64,7 +64,7 @@ class Sessions:
             await receive()
             await send({"type": "websocket.close", "code": _TRY_AGAIN})
             return
-        del self._opening[:1]
+        del self._opening[:1]  # the page that was sent first is assumed to open this websocket
         self._n_open += 1
         try:
             await self._app(scope, self._until_idle(receive, send), send)

@@ -1,7 +1,8 @@
-"""A small HTTP server for a network that nobody guards. It limits connections, their rate and time, and request sizes.
+"""A small HTTP server for a network that nobody guards.
 
-Each connection has one request and one thread, so a phone that loses its network leaves nothing behind. A connection
-beyond the limits is closed without an answer. The server writes no log, because a log would list network addresses.
+It limits the number of connections, their rate, the time of each connection, and the size of a request.
+Each connection has one request and one thread, so a phone that loses its network leaves nothing behind. The server
+closes a connection beyond the limits without an answer. It writes no log, because a log would list network addresses.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from ui.server.host_names import HostNames
 from ui.server.rate_limit import RateLimit
 
 MOST_CONNECTIONS: Final = 400  # open connections of the server; each has a thread
-MOST_OF_ADDRESS: Final = 150  # open connections of one address, which a whole class may share
-# Requests of one address: 300 phones send a request every 1.5 s, and may all start together.
+MOST_OF_ADDRESS: Final = 150  # open connections of one address; the phones of a class may share it
+# Limits for one address: its 300 phones send a request every 1.5 s, and may all start together.
 REQUESTS_AT_ONCE: Final = 900
 REQUESTS_PER_SECOND: Final = 300
 MOST_SECONDS: Final = 10.0  # time limit for a request and its answer
@@ -76,7 +77,7 @@ class SmallServer(ThreadingMixIn, TCPServer):
             if not self._rate.allows(address, now):
                 return False
             for connections, most in ((of_address, MOST_OF_ADDRESS), (everybody, MOST_CONNECTIONS)):
-                if len(connections) >= most:  # the slowest connection makes room
+                if len(connections) >= most:  # the oldest connection makes room
                     oldest = min(connections, key=connections.__getitem__)
                     if now - connections[oldest] < SLOW:
                         return False
@@ -92,7 +93,7 @@ class SmallServer(ThreadingMixIn, TCPServer):
         super().close_request(request)
 
     def end_slow(self, most_seconds: float = MOST_SECONDS) -> None:
-        """End connections that took too long, so that nobody can hold them open."""
+        """End connections that have been open for more than `most_seconds`, so that nobody can hold them open."""
         latest = time.monotonic() - most_seconds
         with self._lock:
             for request, (_, start) in self._open.items():
@@ -100,18 +101,18 @@ class SmallServer(ThreadingMixIn, TCPServer):
                     _end(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print errors of the program, but not the errors of a connection that broke."""
+        """Print an error of the program, but not that of a broken connection. Name no network address."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, "a client")
 
 
 def _end(request: socket) -> None:
     with suppress(OSError):
-        request.shutdown(SHUT_RDWR)  # its thread then reads the end of the connection, and closes it
+        request.shutdown(SHUT_RDWR)  # the thread of the connection then reads its end, and closes it
 
 
 class _FirstBytes(RawIOBase):
-    """The first `MOST_REQUEST` bytes that arrive at a socket."""
+    """The bytes that arrive at a socket. Reading more than `MOST_REQUEST` bytes fails."""
 
     def __init__(self, connection: socket) -> None:
         self._connection, self._left = connection, MOST_REQUEST
@@ -121,17 +122,17 @@ class _FirstBytes(RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if not self._left:
-            raise ConnectionAbortedError("the request is too long")  # what is cut off must not pass for a whole request
+            raise ConnectionAbortedError("the request is too long")  # a request that is cut off must not look complete
         n_read = self._connection.recv_into(buffer, min(len(buffer), self._left))
         self._left -= n_read
         return n_read
 
 
 class SmallHandler(BaseHTTPRequestHandler):
-    """Checks the headers of one request and sends one answer. A subclass defines `get` and `post`.
+    """Handler that checks the headers of one request and sends one answer. A subclass defines `get` and `post`.
 
-    `Host` must be an address or a name of this machine, as a protection against DNS rebinding, and `Origin` must be
-    this server, so that no other site can vote for a visitor.
+    `Host` must be an IP address or a name of this machine, as a protection against DNS rebinding. `Origin`, if it is
+    sent, must name this server, so that a page of another site cannot vote for a visitor.
     """
 
     protocol_version = "HTTP/1.1"
@@ -173,7 +174,7 @@ class SmallHandler(BaseHTTPRequestHandler):
                 self.post(self.path.partition("?")[0], body)
 
     def answer(self, status: int, body: bytes, kind: str, **headers: str) -> None:
-        """Send an answer and its headers. Underscores in names of headers become hyphens."""
+        """Send an answer with the content type `kind`. In names of further headers, underscores become hyphens."""
         self.close_connection = True
         self.send_response_only(status)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -191,6 +192,7 @@ class SmallHandler(BaseHTTPRequestHandler):
         """Write no log."""
 
     def _is_allowed(self) -> bool:
+        """Return whether `Host` and `Origin` are allowed. If not, send an error."""
         hosts = self.headers.get_all("Host") or [""]
         allowed = len(hosts) == 1 and self.server.names.include(hosts[0])
         if not (allowed and is_same_site(self.headers.get("Origin"), hosts[0])):

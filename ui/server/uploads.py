@@ -27,8 +27,8 @@ from ui.server.streamlit_patches.internals import (
 )
 
 MB: Final = 1024 * 1024
-# Largest number of files of a session. The pages have four file fields. Each field needs space for its file and for a
-# replacement that arrives. Four more files are a reserve.
+# Largest number of files of a session. The pages have eight file fields. Four more files are a reserve for
+# replacements: the server removes a replaced file only after its replacement has arrived.
 SESSION_FILES: Final = 12
 # Largest size of all files of a session, in units of `server.maxUploadSize`: a table, a replacement that arrives, and
 # half a unit for files of domains and forests.
@@ -41,13 +41,13 @@ BLOCKS: Final = 20
 
 
 def lesson_only() -> bool:
-    """Return whether the server offers the lesson only. Then no page reads a file, and all uploads are refused."""
+    """Return whether the server offers the lesson only. Then no page reads a file, and it refuses all uploads."""
     return os.environ.get("DPFOREST_LESSON_ONLY") == "1"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits, in bytes, for one file, for one session and for the whole server; and the size of a block."""
+    """Limits for one file, one session and the whole server, and the size of a block (`BLOCKS`), all in bytes."""
 
     file: int
     session: int
@@ -69,7 +69,7 @@ class _Upload:
 
 
 class _Refused(Exception):
-    """Raised if an upload is refused. The message says why."""
+    """Raised if an upload is refused. The message states the reason."""
 
 
 class Uploads:
@@ -82,7 +82,7 @@ class Uploads:
     running : callable
         Returns the Streamlit runtime.
     no_memory : callable
-        Returns a sentence if the server has no memory for another file; otherwise an empty text.
+        Returns a message if the server has no memory for another file; otherwise an empty text.
     """
 
     def __init__(
@@ -140,7 +140,10 @@ class Uploads:
 def refusal(
     files: MemoryUploadedFileManager, session: str, limits: Limits, more: int = 0, arriving: Iterable[_Upload] = ()
 ) -> str:
-    """Return why the server refuses `more` bytes from a session, as a message; empty if it accepts them."""
+    """Return a message that says why the server refuses `more` bytes from a session; empty if it accepts them.
+
+    `arriving` are the uploads of all sessions that are not complete yet.
+    """
     sizes, n_files = Counter[str](), 0
     for key, session_files in list(files.file_storage.items()):
         sizes[key] += sum(len(file.data) for file in list(session_files.values()))
@@ -162,7 +165,7 @@ def refusal(
 
 
 def shortage() -> str:
-    """Return a warning for the page if the server might refuse the next file; empty if it accepts any allowed size."""
+    """Return a warning if the server might refuse the next file of this session; empty if it accepts any size."""
     if (files_and_session := files_of_this_session()) is None:
         return ""
     (files, session), limits = files_and_session, Limits.of_config()
@@ -180,13 +183,13 @@ def remove(file_id: str) -> None:
 
 
 def remove_all() -> None:
-    """Remove all files of this session. A browser never asks the server to remove them all."""
+    """Remove all files of this session. A browser asks the server only to remove a single file."""
     if (files_and_session := files_of_this_session()) is not None:
         files_and_session[0].remove_session_files(files_and_session[1])
 
 
 def _stated_size(scope: Scope) -> int:
-    """Return the header Content-Length, or 0 if it is missing or no number; then only the arriving bytes count."""
+    """Return the header Content-Length, or 0 if it is missing or no number. Then only the bytes that arrive count."""
     text = Headers(scope=scope).get("content-length", "")
     return int(text) if text.isascii() and text.isdigit() else 0
 

@@ -1,4 +1,4 @@
-"""Effects of attributes on the scores of an additive forest, and the chance that noise alone reverses a prediction."""
+"""Effects of attributes on the scores of an additive forest, and the chance that noise reverses a prediction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EFFECT: Final = (
 
 
 def show_effects(added: AddedScores, badge_kind: Badge) -> None:
-    """Draw the effects of the attributes on the scores. They are computed from the released forest alone."""
+    """Draw how far attributes move the scores, and the effect of one attribute. Only the released forest is needed."""
     domain = added.domain
     names = [feature.name for feature in domain.features]
     titled(
@@ -75,7 +75,7 @@ def show_effects(added: AddedScores, badge_kind: Badge) -> None:
 
 
 def reversal_sentence(added: AddedScores, scores: np.ndarray) -> str:
-    """Return a sentence about the chance that noise alone reverses a prediction; empty if the chance is unknown."""
+    """Return a sentence about the chance that noise alone would have reversed a prediction; empty if it is unknown."""
     chance = reversal_chance(added, scores)
     if math.isnan(chance):
         return ""
@@ -95,6 +95,7 @@ def reversal_chance(added: AddedScores, scores: np.ndarray) -> float:
     if added.domain.n_classes == 2:  # the two scores are equal except for their signs, and so is their noise
         lead, deviation = abs(first), added.score_noise
     else:
+        # `score_noise` is for a score minus the mean score of all classes. Divided by `centered`, it is for one score.
         centered = math.sqrt(1 - 1 / added.domain.n_classes)
         lead, deviation = first - second, added.score_noise / centered * math.sqrt(2)
     return math.nan if not deviation else float(norm.sf(lead / deviation))

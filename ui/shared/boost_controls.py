@@ -39,7 +39,7 @@ BOUNDS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000
 
 
 def strategy(mode: str) -> str:
-    """Ask for an α strategy. Return "fixed", "hand" (drawn by hand), or the estimator's name of another strategy."""
+    """Ask for an α strategy. Return "fixed", "hand" (drawn by hand), or a strategy as the estimator names it."""
     name = select(
         "α: how questions are judged",
         list(ALPHAS[mode]),
@@ -121,6 +121,7 @@ def what_measurements_say() -> str:
 
 
 def _draw(levels: list[float], *, exact: bool) -> None:
+    """Draw α by level. If `exact` is False, the drawing is only an example."""
     chart(
         plotting.alpha_drawing(levels, exact=exact),
         "α by level: " + ", ".join(f"{level:.2g}" for level in levels),

@@ -64,4 +64,4 @@ def clear() -> None:
     """Empty all caches of this session."""
     for cached in _SESSION_CACHES:
         cached.clear()
-    pack.cache_clear()  # this cache holds trees that any session packed last
+    pack.cache_clear()  # all sessions share this cache, which holds the trees that were packed last

@@ -2,7 +2,7 @@
 
 The value of a control may not be among its current options: a link can hold any value, and a value for one table may
 not fit the next table. These functions remove such a value, so that the control or the page starts from its default.
-`drop_unfit` of `ui.state` checks only the type of a value, when a page opens.
+When a page opens, `drop_unfit` of `ui.state` checks only what `ui.state` declares, such as the type of a value.
 """
 
 from __future__ import annotations
@@ -60,8 +60,18 @@ def follow(key: str, default: Any) -> None:
 def say_nearest(what: str, asked: str, least: float, most: float, taken: float | None) -> None:
     """Report that the link asks for an impossible value, and state the number that the page takes instead.
 
-    The message appears once, because the page then writes the number that it takes into the link. `taken` is None if
-    the value in the link is not a number.
+    The message appears once, because the page then writes that number into the link.
+
+    Parameters
+    ----------
+    what : str
+        The control, as the message names it.
+    asked : str
+        Value in the link.
+    least, most : float
+        Smallest and largest possible number.
+    taken : float or None
+        Number that the page takes; None if the value in the link is not a number.
     """
     instead = "another number" if taken is None else f"{taken:,g}"
     st.toast(

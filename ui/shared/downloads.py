@@ -13,7 +13,7 @@ import streamlit as st
 from dpforest.plotting.style import visible
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_ENDS = re.compile(r"(?<=[;|\t\r\n])")  # matches the empty text after each character that ends a cell
+_ENDS = re.compile(r"(?<=[;|\t\r\n])")  # matches the place after each character that ends a cell
 
 
 def as_csv(table: pd.DataFrame) -> str:
@@ -88,8 +88,8 @@ def _in_latex(cell: object) -> str:
 _COMMANDS = (
     r"\varepsilon \delta \alpha \beta \mu \infty \leq \geq \pm \times \to \gets - ^{-} ^{6} ^{5} ^{2} ^{\varepsilon}"
 )
-# Brackets and stars are escaped, too. At the start of a row, LaTeX would take them for an argument of the end of the
-# previous row.
+# Brackets and stars are escaped, too. At the start of a row, LaTeX would take them for an argument of the command `\\`,
+# which ends the previous row.
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",

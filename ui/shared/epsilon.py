@@ -13,7 +13,7 @@ from ui.shared.forests import EPSILONS
 from ui.shared.wording import plain
 
 LEAST: Final = 0.001
-MOST: Final = 25.0  # largest ε in the experiments of Nock and Henecka
+MOST: Final = 25.0  # the largest ε in the experiments of Nock and Henecka
 SCALE: Final = (*EPSILONS, MOST)  # values of the slider; curves cover `EPSILONS`
 
 
@@ -37,7 +37,7 @@ DEPLOYMENTS: Final = (
     ),
     Deployment(9.98, "Israel, births of 2014", "a mother and her child", "https://arxiv.org/abs/2405.00267"),
 )
-# The ε of each of these releases, and the text of its mark on a chart.
+# For each of these releases, its ε and the text of its mark on a chart.
 OTHERS: Final = tuple((known.epsilon, f"{known.what}, for {known.unit}") for known in DEPLOYMENTS)
 
 
@@ -59,14 +59,14 @@ def choose_epsilon(
     others: bool = True,
     messages: DeltaGenerator | None = None,
 ) -> float:
-    """Draw a slider of ε and a field for typing ε.
+    """Draw a slider of ε and a field for typing ε, and return ε.
 
-    A link may hold any ε that can be typed. A message reports any other value.
+    A link may hold any ε that can be typed. A message reports a link with another value.
 
     Parameters
     ----------
     key : str
-        Name in the link.
+        Name of ε in the link.
     start : float
         Value of the slider until the user moves it.
     others : bool
@@ -127,7 +127,7 @@ def choose_epsilon(
 
 
 def scale_of(key: str = state.EPSILON) -> tuple[float, ...]:
-    """Return the positions of the slider, including numbers that the user has typed."""
+    """Return the positions of the slider: `SCALE`, and the numbers that were added last (at most two)."""
     return tuple(sorted({*SCALE, *_typed_before(key)}))
 
 
@@ -199,18 +199,18 @@ def _can_be_epsilon(value: object) -> bool:
 
 
 def _take_typed(key: str) -> None:
-    """Move the slider to the typed number, or keep a text that is no possible ε for a message."""
+    """Move the slider to the typed number. If the text is no possible ε, keep it for a message."""
     text = state.TYPED(key).value.strip()
     if (value := _typed(text)) is not None:
         put_epsilon(value, key)
-    else:  # the ε did not change, so the text field shows the slider's value again
+    else:  # ε stays, and the text field shows the value of the slider again
         state.REFUSED(key).value = text
 
 
 def _known_releases() -> None:
     """List known releases with the unit that their ε covers.
 
-    A unit is what an ε protects. It may be a day of a person's data, or all data of a person.
+    The unit is what ε protects: for example, one day of a person's data, or all data of a person.
     """
     st.markdown("**What others chose** (marked on the chart)")
     for release in DEPLOYMENTS:

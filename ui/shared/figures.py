@@ -21,7 +21,7 @@ from ui.shared.wording import plain
 
 IN_SIGHT: Final = 9  # number of rows of a table that are visible without scrolling
 PRINTED: Final = 50  # largest number of rows of a printed table
-_WORDS: Final = 6  # a chart without a title gets this many words of its description as its name
+_WORDS: Final = 6  # number of words of its description that name a chart without a title
 _GREEK: Final = str.maketrans({"ε": "epsilon", "α": "alpha", "δ": "delta", "×": "by"})
 
 
@@ -69,7 +69,7 @@ def table(frame: pd.DataFrame, title: str, place: Any = st, *, public: bool = Fa
         return place.dataframe(displayable(frame), **settings)
     with place.container():
         drawn = st.dataframe(displayable(frame), **settings)
-        state.N_PRINTED.value += 1  # a sweep draws its table several times in a run, and no key may come back
+        state.N_PRINTED.value += 1  # a sweep draws its table several times in a run, and no key may occur twice
         with st.container(key=f"printed_{state.N_PRINTED.value}"):
             st.table(printed_rows(frame))
             if len(frame) > PRINTED:
@@ -121,7 +121,7 @@ def _kept() -> dict[str, Figure]:
 
 
 def offer() -> None:
-    """Draw a button that offers all figures drawn so far. Call this function last. A press reruns the page."""
+    """Draw a button that offers all figures drawn so far, so call this function last. A press reruns the page."""
     with st.popover("Figures", key=state.FIGURES_OPEN, on_change="rerun"):
         kept = _kept()
         if not kept:
@@ -131,14 +131,15 @@ def offer() -> None:
         title = st.selectbox("For a paper", list(kept), key=state.FIGURE, format_func=visible)
         figure = kept[title]
         if isinstance(figure.drawn, pd.DataFrame):
-            _of_table(kept, title)
+            _offer_table(kept, title)
         else:
-            _of_chart(kept, title)
+            _offer_chart(kept, title)
         if not figure.public:
             st.caption("It is computed from the raw data and is not private. Keep it where the data are kept.")
 
 
-def _of_chart(kept: dict[str, Figure], title: str) -> None:
+def _offer_chart(kept: dict[str, Figure], title: str) -> None:
+    """Draw the download buttons of a chart, and why earlier downloads failed."""
     if why := missing():
         st.caption(why)
         return
@@ -156,7 +157,7 @@ def _of_chart(kept: dict[str, Figure], title: str) -> None:
     _failures().clear()
 
 
-def _of_table(kept: dict[str, Figure], title: str) -> None:
+def _offer_table(kept: dict[str, Figure], title: str) -> None:
     with st.container(horizontal=True, gap="small"):
         _button("CSV", kept, title, "csv", "text/csv", lambda: as_csv(_frame(kept[title])))
         _button("LaTeX", kept, title, "tex", "application/x-tex", lambda: as_latex(_frame(kept[title])))
@@ -180,14 +181,15 @@ def _frame(figure: Figure) -> pd.DataFrame:
 
 
 def _failures() -> list[str]:
-    """Return the reasons of failed downloads.
+    """Return the list of reasons why downloads failed.
 
-    A press of a download button does not rerun the page, so the reasons appear when the user opens the list again.
+    A download does not rerun the page, so the page shows the reasons when the user opens “Figures” again.
     """
     return state.FIGURE_FAILURES.value
 
 
 def _rendered_chart(figure: Figure, title: str, kind: Any, failures: list[str]) -> bytes:
+    """Return a chart as SVG or PDF. If this fails, add the reason to `failures`."""
     assert isinstance(figure.drawn, dict)
     try:
         return rendered(figure.drawn, kind, title)
@@ -202,6 +204,6 @@ def file_name(title: str, ending: str, *, public: bool) -> str:
     >>> file_name("Accuracy against ε", "svg", public=False), file_name("How often a label flips", "pdf", public=True)
     ('DO_NOT_SHARE_accuracy_against_epsilon.svg', 'how_often_a_label_flips.pdf')
     """
-    plain = unicodedata.normalize("NFKD", title.translate(_GREEK)).encode("ascii", "ignore").decode().lower()
-    name = "_".join(re.findall(r"[a-z0-9]+", plain))[:60] or "figure"
+    ascii_title = unicodedata.normalize("NFKD", title.translate(_GREEK)).encode("ascii", "ignore").decode().lower()
+    name = "_".join(re.findall(r"[a-z0-9]+", ascii_title))[:60] or "figure"
     return f"{'' if public else 'DO_NOT_SHARE_'}{name}.{ending}"

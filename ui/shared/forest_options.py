@@ -1,4 +1,4 @@
-"""Controls that only some forests have, each with its choices and a sentence for the user."""
+"""Controls that only some forests have, each with its choices and an explanation for the user."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class Option:
     Parameters
     ----------
     key : str
-        Name in the URL.
+        Name in the link.
     parameter : str
         Parameter of the estimator that the control sets.
     choices : dict
         For each mode, a map from label (on the page and in the link) to the parameter's value. An empty map hides the
         control.
     slider : bool
-        Whether the choices have an order, so that the control is a slider.
+        Whether the control is a slider, because its choices have an order.
     switch : bool
         Whether the control is a switch below ε, with the choices off and on. Other options are among the fine settings.
     defaults : tuple of str
-        Labels in order of preference. The default of a mode is the first of these labels that the mode has. A mode that
-        has none of them starts with its first label.
+        Labels in order of preference. The default of a mode is the first of these labels among the mode's choices, or
+        the mode's first choice if it has none of these labels.
     """
 
     key: str
@@ -50,7 +50,8 @@ class Option:
         return self.choices[mode][self.default(mode)]
 
 
-def _same(choices: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _in_both_modes(choices: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return choices that are the same in both modes."""
     return {"certified": choices, "as_published": choices}
 
 
@@ -92,7 +93,7 @@ COUNT_ROWS = Option(
     "partition",
     "Rows and trees",
     "Every row in every tree makes steadier trees but splits ε among them.",
-    _same({"all rows in every tree": "shared", "each row in one tree": "independent"}),
+    _in_both_modes({"all rows in every tree": "shared", "each row in one tree": "independent"}),
 )
 LEAF = Option(
     state.LEAF,
@@ -141,14 +142,14 @@ SCORE = Option(
     {"certified": {"weighed by records": "counts", "stretched (paper)": "normalized"}, "as_published": {}},
 )
 SHARD_ROWS = replace(LABEL_ROWS, key=state.SHARDS, choices={**LABEL_ROWS.choices, "as_published": {}})
-_WARMTH = {"from ε": None, **{f"{b:g}": float(b) for b in (0, 0.5, 1, 2, 5, 10, 20)}, "∞": math.inf}
+_TEMPERATURE_CHOICES = {"from ε": None, **{f"{b:g}": float(b) for b in (0, 0.5, 1, 2, 5, 10, 20)}, "∞": math.inf}
 TEMPERATURES = tuple(
     Option(
         key,
         f"{what}_temperature",
         f"{name}: how much the best {title} is favored",
         "0: all alike; ∞: always the best. From ε: as Bai et al.'s theorem 2 divides ε.",
-        {"certified": {}, "as_published": _WARMTH},
+        {"certified": {}, "as_published": _TEMPERATURE_CHOICES},
         slider=True,
     )
     for key, what, name, title in (
@@ -162,7 +163,7 @@ BINS = Option(
     "n_bins",
     "Parts of a numeric range",
     "Number of equal parts into which the scale of a numeric attribute is cut. Questions lie between the parts.",
-    _same({f"{n}": n for n in (4, 6, 8, 10, 12, 16, 24, 32, 50)}),
+    _in_both_modes({f"{n}": n for n in (4, 6, 8, 10, 12, 16, 24, 32, 50)}),
     slider=True,
     defaults=("10",),
 )
@@ -184,7 +185,7 @@ SHARE = Option(
     "tree_share",
     "Share of ε for the questions",
     "The rest goes into the leaves.",
-    _same({f"{s:.0%}": s for s in (0.1, 0.3, 0.5, 0.7, 0.9)}),
+    _in_both_modes({f"{s:.0%}": s for s in (0.1, 0.3, 0.5, 0.7, 0.9)}),
     slider=True,
     defaults=("50%",),
 )

@@ -24,12 +24,12 @@ class ForestKind:
     Parameters
     ----------
     most_trees, most_depth : int
-        Largest values of the two sliders.
+        Largest number of trees and largest depth on the sliders.
     advice : str
         Sentences in markdown about when to prefer this forest.
     published_depth, published_trees : str
-        Sentences about where the sliders' first values in the mode "as published" come from. They are empty for a
-        forest without this mode.
+        Sentences that name the source of the sliders' first values in the mode "as published". A sentence is empty if
+        there is no such mode or slider.
     """
 
     title: str
@@ -49,12 +49,12 @@ class ForestKind:
 
     @property
     def is_fitted_anew(self) -> bool:
-        """Whether the structure depends on ε, so that simulations must fit the forest anew at each ε."""
+        """Whether the trees depend on noisy answers about the rows. If so, each ε needs a new fit in simulations."""
         return not self.estimator.structure_is_public
 
     @property
     def chooses_questions(self) -> bool:
-        """Whether the questions of the trees are chosen by the data instead of at random."""
+        """Whether the trees choose their questions by the data instead of at random."""
         return self.is_fitted_anew and self.estimator is not dpforest.RandomTreeBoosterClassifier
 
     @property
@@ -63,11 +63,11 @@ class ForestKind:
         return "mode" in self.parameters
 
     def modes(self) -> dict[str, str]:
-        """Return the modes of the forest, as a dict from name on the page to value of the parameter `mode`."""
+        """Return the modes of the forest, as a dict from names on the page to values of the parameter `mode`."""
         return {name: mode for name, mode in MODES.items() if mode == "certified" or self.is_published}
 
     def depth_origin(self, mode: str) -> str:
-        """Return a sentence about where the first depth on the slider comes from.
+        """Return a sentence that names the source of the first depth on the slider.
 
         >>> FORESTS["RF-L"].depth_origin("certified")
         'The rule was fitted on twelve public tables, some of which come with the app.'
@@ -75,7 +75,7 @@ class ForestKind:
         return RULE_DEPTH if mode == "certified" else self.published_depth
 
     def trees_origin(self, mode: str) -> str:
-        """Return a sentence about where the first number of trees on the slider comes from."""
+        """Return a sentence that names the source of the first number of trees on the slider."""
         return RULE_TREES if mode == "certified" else self.published_trees
 
     @property
@@ -183,7 +183,7 @@ FORESTS = {
     ),
 }
 
-OPENING = "majority labels"  # the app opens with this forest, because a newcomer can read its trees and labels
+OPENING = "majority labels"  # forest with which the app opens, because a newcomer can read its trees and labels
 WITH_DELTA = ", δ = 10⁻⁶"  # end of the name of a forest with this δ
 EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
 # Bojarski et al. use 9 to 21 trees, Nock and Henecka use 20, and Fletcher and Islam use 30.
@@ -199,8 +199,8 @@ NEIGHBORS = {"adding or removing one row": "add-remove", "a row exchanged": "rep
 class ForestSettings:
     """All settings of a forest in the sidebar, as parameters of the estimator.
 
-    `depth` and `trees` are numbers or `AUTO`, the default of the estimator. The default is a public rule, or in the
-    published mode the value of the paper.
+    `depth` and `trees` are numbers or `AUTO`. With `AUTO`, the estimator sets them: by a public rule, or in the mode
+    "as published" as in the paper.
     """
 
     kind: str
@@ -237,11 +237,11 @@ class ForestSettings:
         return not self.certified and "max_leaves" in FORESTS[self.kind].parameters
 
     def estimator(self, domain: Domain | None = None) -> ForestClassifier:
-        """Return an unfitted estimator with secret noise."""
+        """Return an unfitted estimator, which draws its noise without a seed."""
         return FORESTS[self.kind].estimator(**self.parameters(), domain=domain)
 
     def shape(self, domain: Domain, n_rows: int) -> tuple[int, int]:
-        """Return the depth and number of trees of a fit on `n_rows` rows. The option `n_bound` does not change them."""
+        """Return the depth and number of trees of a fit on `n_rows` rows. The option `n_bound` is ignored."""
         spec = self.estimator(domain).set_params(**self._unbound).spec(domain, min(n_rows, MAX_BOUND))
         depth = getattr(spec, "depth", None)  # the published multinomial forest has no depth
         return MAX_DEPTH if depth is None else depth, getattr(spec, "n_trees", 1)
@@ -275,7 +275,7 @@ class ForestSettings:
         return replace(self, options=tuple((name, value if name == parameter else old) for name, old in self.options))
 
     def without_epsilon(self) -> tuple:
-        """Return a key of all settings except ε. Forests with the same key can share their counts."""
+        """Return all settings except ε, as a part of the key of a cache."""
         return (self.kind, self.mode, self.depth, self.trees, self.neighbors, self.options)
 
 

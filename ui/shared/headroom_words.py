@@ -1,6 +1,7 @@
 """Sentences about the cost of privacy. This module does not use Streamlit.
 
-A forest has headroom if it predicts better than guessing. Without headroom, its curve does not show what privacy costs.
+A forest has headroom if it predicts better than guessing, with or without noise. The curve of a forest without headroom
+does not show what privacy costs.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ def points(difference: float) -> str:
 def learns_nothing(
     headroom: Headroom, guess: str, measure: str, rows: int, *, certified: bool = True, noun: str = "row"
 ) -> str:
-    """Return the message for a forest that predicts no better than guessing even without noise.
+    """Return the message for a forest that, even without noise, is not clearly better than guessing.
 
-    Privacy is not the cause in this case. The message is only about the measure on the page, because the forest may
-    still rank rows well.
+    In this case, privacy is not the cause. The message is about one measure only, because the forest may do well by
+    another measure.
 
     Parameters
     ----------
     guess : str
-        Description of how to guess, as markdown.
+        Description of guessing, as markdown.
     measure : str
         Name of the measure on the page.
     rows : int
@@ -80,7 +81,7 @@ def what_helps(
     """
     if headroom.best is None or best_name is None:
         return "Whether there is anything to learn here is not known until the models are fitted."
-    wide_names = ", ".join(f"“{plain(name, 30)}” in {_part(share)}" for name, share in wide[:MOST_NAMED])
+    wide_names = ", ".join(f"“{plain(name, 30)}” in {_range_share(share)}" for name, share in wide[:MOST_NAMED])
     if len(wide) > MOST_NAMED:
         wide_names += f" (and {len(wide) - MOST_NAMED} more attributes like these)"
     narrower = "narrower public bounds (Data tab), where narrower ones are known without looking"
@@ -100,7 +101,8 @@ def what_helps(
     return f"{best_result}: these attributes seem to say little about the label."
 
 
-def _part(share: float) -> str:
+def _range_share(share: float) -> str:
+    """Return a share of the public range as text."""
     return "under 0.1 %" if share < 0.001 else percent(share)
 
 

@@ -14,7 +14,7 @@ from ui.shared.epsilon import put_epsilon
 from ui.shared.forest_options import ALLOW_DELTA, DELTA
 from ui.shared.forests import FORESTS, MODES, ForestSettings
 
-# For each page, the controls whose values are passed on from page to page. All pages also have `PRESENT`.
+# For each page, its controls whose values are passed on to other pages. All pages also pass on `PRESENT`.
 _TABLE: Final = (state.DATA, state.LABEL)
 _CONTROLS: Final = {
     "Explore": (*_TABLE, state.EPSILON, state.NEIGHBORS, state.MODE, state.FOREST, state.DELTA),
@@ -44,14 +44,14 @@ def carry_over(title: str) -> None:
             _take(settings)
     page_changed = state.PAGE_DRAWN.value not in (None, title)
     if page_changed and st.query_params:
-        for key in _SHAPE:  # Streamlit keeps these values during a visit to another page
+        for key in _SHAPE:  # Streamlit keeps the values of these controls when the user visits another page
             st.session_state.pop(key, None)
     elif page_changed:
         for key in (*_CONTROLS.get(title, ()), state.PRESENT):
-            value = st.session_state.get(key, _last()["values"].get(key))
+            value = st.session_state.get(key, _stored_controls()["values"].get(key))
             if value is not None:
                 st.session_state[key] = value
-            if in_address := _last()["address"].get(key):
+            if in_address := _stored_controls()["address"].get(key):
                 st.query_params[key] = in_address
         if title == "Choose ε":
             _take_earlier_choice()
@@ -61,9 +61,9 @@ def carry_over(title: str) -> None:
 def _take_earlier_choice() -> None:
     """Let Choose show the ε and the forest of earlier pages, if the user chose them there.
 
-    If not, Choose shows the answer that it computes.
+    Otherwise, Choose shows the answer that it computes.
     """
-    values, address = _last()["values"], _last()["address"]
+    values, address = _stored_controls()["values"], _stored_controls()["address"]
     if address.get("eps"):
         put_epsilon(values["eps"], state.EPSILON_TO_LOOK_AT)
         st.query_params[state.EPSILON_TO_LOOK_AT] = address["eps"]
@@ -81,7 +81,7 @@ def _take_earlier_choice() -> None:
 def remember() -> None:
     """Store the values of the controls of a drawn page. Controls that this page lacks keep their stored values."""
     title = state.PAGE_DRAWN.value = state.PAGE_OPENED.value
-    address, last = st.query_params.to_dict(), _last()
+    address, last = st.query_params.to_dict(), _stored_controls()
     for key in (*_CONTROLS.get(title, ()), state.PRESENT):
         if key in st.session_state:
             last["values"][key] = st.session_state[key]
@@ -123,7 +123,7 @@ def copy_link(*, of_upload: bool = False) -> None:
     with st.popover("Copy link"):
         note = " It does not carry your file or its columns." if of_upload else ""
         st.caption(f"Anyone who opens this link sees the same settings.{note}")
-        # keep all values of a parameter that occurs several times
+        # `get_all` keeps all values of a parameter that occurs several times
         settings = {name: st.query_params.get_all(name) for name in st.query_params}
         st.code(address(st.context.url or "", settings), language=None, wrap_lines=True)
 
@@ -145,25 +145,26 @@ def address(url: str, settings: Mapping[str, str | list[str]]) -> str:
 
 
 def _take(settings: ForestSettings) -> None:
-    """Set Explore's controls to these settings."""
+    """Set Explore's controls of the forest, its options and ε. The rule sets the depth and the number of trees."""
     for key in _SHAPE:
         st.session_state.pop(key, None)
     put_epsilon(settings.epsilon)
     state.FOREST.value = settings.kind
-    _last()["address"].update(forest=settings.kind, eps=f"{settings.epsilon:g}")
+    _stored_controls()["address"].update(forest=settings.kind, eps=f"{settings.epsilon:g}")
     for option in FORESTS[settings.kind].options:
         if choices := option.choices[settings.mode]:
             chosen = next(label for label, value in choices.items() if value == settings.option(option.parameter))
             is_on = chosen == list(choices)[-1]
             st.session_state[option.key] = is_on if option.switch else chosen
             if option.switch:
-                _last()["address"][option.key] = str(is_on).lower()
+                _stored_controls()["address"][option.key] = str(is_on).lower()
 
 
-def _last() -> dict[str, dict[str, Any]]:
-    """Return the stored controls: their values under "values", and the values' texts in the address under "address".
+def _stored_controls() -> dict[str, dict[str, Any]]:
+    """Return what `remember` stored of the controls of earlier pages.
 
-    The text of a control at its default is empty, because the address leaves it out.
+    Under "values" are their values, and under "address" the texts of these values in the address. The text of a control
+    at its default is empty, because the address leaves it out.
     """
     last = state.BETWEEN_PAGES.value
     for part in ("values", "address"):

@@ -17,12 +17,12 @@ _POWER: Final = re.compile(r"^1e-(\d+)$")
 
 
 def caution_on_delta(delta: float, n_rows: int, unit: str | None = None) -> str:
-    """Return the certificate's caution, as markdown, about a δ of at least 1/n, where n is `n_rows`; else empty."""
+    """Return the certificate's caution about a δ of at least 1/`n_rows`, as markdown; empty for a smaller δ."""
     return unbroken(large_delta_caution(delta, n_rows, unit))
 
 
 def at_delta(delta: float) -> str:
-    """Return the words that state δ after an ε in a sentence; empty if δ is 0.
+    """Return words that state δ, for a sentence in which they follow ε; empty if δ is 0.
 
     >>> at_delta(0), at_delta(1e-6), at_delta(0.001)
     ('', ' at δ = 10⁻⁶', ' at δ = 0.001')
@@ -31,7 +31,7 @@ def at_delta(delta: float) -> str:
 
 
 def would_promise(certificate: Certificate, ledger: Ledger) -> Guarantee:
-    """Return the guarantee of a release if its schema were public. It follows from the noise in the ledger."""
+    """Return the guarantee that a release would have with a public schema. It follows from the noise in the ledger."""
     if certificate.certified or not ledger.has_budget:
         return guarantee_of(certificate)
     steps, unit = steps_of(ledger), ledger.unit

@@ -58,11 +58,11 @@ PAGES: Final = {
     "Glossary": "pages/8_Glossary.py",
 }
 TO_LEARN: Final = "Lesson"  # first page of the group "Learn" in the navigation
-OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # the pages of a server for classes, where no page reads a file
+OF_LESSON: Final = ("Lesson", "Papers", "Glossary")  # the pages of a server that offers the lesson only (`lesson_only`)
 
 PLAIN, LARGE = 14, 18  # font size in pixels on a page, and in presentation mode; the lesson sets other sizes
-_INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # color of text, by whether the page is dark
-_QUIET: Final = {True: "#AAB5BF", False: "#55606B"}
+_INK: Final = {True: "#E7ECF0", False: "#1B2229"}  # color of text on a dark page (True) and on a light page
+_QUIET: Final = {True: "#AAB5BF", False: "#55606B"}  # color of the words on axes
 _BACKDROP: Final = {True: "rgba(17,22,27,0.85)", False: "rgba(255,255,255,0.85)"}  # behind words that a curve may cross
 _BRIGHT: Final = "#4DA6DD"  # color of thin lines on a dark page, in place of PRIVATE
 
@@ -149,7 +149,7 @@ def chart(
 def drawn(
     figure: go.Figure, alt: str, place: Any = st, *, title: str = "", public: bool = False, **settings: Any
 ) -> None:
-    """Draw a figure with thin lines, in colors that keep lines and words visible on a light and on a dark page."""
+    """Draw a figure as `chart` does, but with a backdrop behind notes and, on a dark page, brighter thin lines."""
     plain_figure = figures.keep_chart(figure, alt, title, public=public)
     _on_page(thin_lines(plain_figure, PRIVATE, dark=_is_dark()), alt, place, **settings)
 
@@ -170,7 +170,7 @@ def sorry(sentence: object) -> None:
 
 
 def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str, Any]:
-    """Return the figure in the colors of a page. Text without a font size gets the size `size`.
+    """Return the figure in the colors of a page. Text whose font size is not set gets `size`.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str
         Font size in pixels.
     """
     words = {"size": size, "color": _QUIET[dark]}
-    # Font of words in traces and color bars.
+    # The font of words in traces and color bars.
     font = {"size": size, **figure["layout"].get("font", {}), "color": _INK[dark]}
     layout = _with(figure["layout"], {"font": font, "hoverlabel": {"font": {"size": size}}})
     layout = _with(layout, {"template": {"layout": {"annotationdefaults": {"font": {"size": size}}}}})
@@ -193,7 +193,7 @@ def in_page_colors(figure: dict[str, Any], *, dark: bool, size: int) -> dict[str
 
 
 def thin_lines(figure: dict[str, Any], private: str, *, dark: bool) -> dict[str, Any]:
-    """Return the figure with a backdrop behind its notes and, on a dark page, brighter lines of color `private`."""
+    """Return the figure with a backdrop behind its notes. On a dark page, lines of the color `private` are brighter."""
     notes = [_with(note, {"bgcolor": _BACKDROP[dark]}) for note in figure["layout"].get("annotations", ())]
     layout = {**figure["layout"], **({"annotations": notes} if notes else {})}
     bright = {"line": {"color": _BRIGHT}, "marker": {"color": _BRIGHT}, "opacity": 1}

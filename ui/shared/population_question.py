@@ -31,8 +31,8 @@ class ChosenPopulation:
     Attributes
     ----------
     population : Population
-        The population as the book will hold it: a new one with the limit on its total loss, and each one with its
-        number of rows per person if that was asked.
+        The population as the book will hold it, with the limit on its total loss. If the dialog asked for the largest
+        number of rows of one person, the population has this number.
     is_new : bool
         Whether the population is not in the book yet.
     """
@@ -42,7 +42,7 @@ class ChosenPopulation:
     is_new: bool
 
     def add_to_book(self) -> tuple[Book, str]:
-        """Add or change the population in the book, and return the book and the name of the population."""
+        """Write the population, or its changed number of rows, to the book. Return the book and the name."""
         name, rows = self.population.name, self.population.rows_per_person
         if self.is_new:
             self.book.add_population(name, cap=self.population.cap, rows_per_person=rows)
@@ -61,7 +61,7 @@ def ask(
     earlier : list of Release
         Releases of this session from the same rows. They come from the same people, so they have the same population.
     optional : DeltaGenerator
-        Place of the question about a limit on the total, which the user may leave open.
+        Place of the question about a limit on the total. The user need not answer this question.
     """
     populations = {each.name: each for each in book.populations()}
     chosen = _chosen_name(populations, earlier)
@@ -93,7 +93,7 @@ def ask(
 
 
 def _chosen_name(populations: dict[str, Population], earlier: list[Release]) -> str | None:
-    """Return the name of a population, or `NEW` for new people, or None if the user has not answered."""
+    """Return the name of the chosen population, `NEW` for new people, or None while the user has not answered."""
     if not populations:
         return NEW
     if known := [release.population for release in earlier if release.population in populations]:
@@ -113,7 +113,7 @@ def _chosen_name(populations: dict[str, Population], earlier: list[Release]) -> 
 
 
 def _new(book: Book, table: Table, optional: DeltaGenerator) -> ChosenPopulation | None:
-    """Ask for the name of new people, and for a limit on their total."""
+    """Ask for the name of new people and a limit on their total. Return None if the book refuses them."""
     name = st.text_input(
         "Name for these people",
         f"people in {' '.join(table.short_title.split())}"[:200],
@@ -139,7 +139,7 @@ def _new(book: Book, table: Table, optional: DeltaGenerator) -> ChosenPopulation
 
 
 def _with_rows(answer: ChosenPopulation) -> ChosenPopulation:
-    """Ask how many rows a person has at most. The book needs this to add up losses of rows and of persons."""
+    """Ask how many rows a person has at most. The book needs this number to add up losses for rows and for persons."""
     before = answer.population.rows_per_person
     rows = st.number_input(
         "What is the largest number of rows of one person?",

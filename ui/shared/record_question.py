@@ -16,10 +16,10 @@ from ui.shared.tables import Table
 
 
 def ask(table: Table, delta: float, optional: DeltaGenerator) -> RecordWords | None:
-    """Ask for the texts of the record, and return them; None while a text is missing or not valid.
+    """Ask for the texts of the record, and return them. Return None while a text is missing or not valid.
 
-    The session keeps the answers for the next release of this table. `optional` is the place of the question that the
-    user may leave open.
+    The session keeps the answers for the next release of this table. `optional` is the place of the field for
+    an approver, which the user may leave empty.
     """
     kept = state.RECORD_WORDS.value
     before: dict[str, str] = kept.get(table.key) or next(reversed(kept.values()), {})

@@ -1,4 +1,4 @@
-"""The only button that spends ε. A press makes a release: exact noise is drawn once, for a forest on all rows."""
+"""The release button and its dialog. The app spends ε only here: it draws exact noise for a forest on all rows."""
 
 from __future__ import annotations
 
@@ -70,6 +70,15 @@ def make(
     the noise is drawn, this function must not call Streamlit, because any such call may end this run. If the file of
     the forest cannot be read back, the release has no file.
 
+    Parameters
+    ----------
+    people : int
+        Number of the group of people that the rows describe, in this session.
+    number : int
+        Number of the release in this session.
+    chosen : ChosenPopulation, optional
+        Population of the book in which the release is booked.
+
     Raises
     ------
     ValueError
@@ -121,7 +130,7 @@ def _simulated_size(key: tuple, _choice: Choice) -> int:
 
 
 def expected_size(choice: Choice) -> int:
-    """Return the approximate number of bytes of a release: that of a simulated release with the same settings."""
+    """Return the approximate size of a release in bytes: the size of a simulated release with the same settings."""
     table = choice.table
     return _simulated_size((table.schema_key, tables.fingerprint(table.domain), choice.settings), choice)
 
@@ -147,7 +156,7 @@ def button(
     place : container of Streamlit
         Place of the button.
     is_useless : bool
-        Whether the forest is no better than guessing in simulated releases. If so, the dialog warns the curator.
+        Whether the forest is no better than guessing in simulated releases. If so, the dialog warns the user.
     """
     with place:
         if not choice.settings.certified:
@@ -165,7 +174,7 @@ def button(
 
 
 def _why_not(certificate: Certificate) -> str:
-    """Return why a release would not be certified, as a message for the curator."""
+    """Return a message that says why a release would not be certified."""
     reasons = certificate.reasons
     n = len(reasons) - 1
     more = f" There {'is' if n == 1 else 'are'} {plural(n, 'more reason')} like this." if n else ""
@@ -200,7 +209,7 @@ def _dialog(choice: Choice, certificate: Certificate, ledger: Ledger, is_useless
 
 
 def _spent_so_far(made: Release) -> str:
-    """Return a sentence with the total in the book, or with the total of this session if the release is not booked."""
+    """Return a sentence with the total ε: of the book, or of this session if the release has no record."""
     if made.record is not None:
         after = made.record.sum_after
         epsilon = f"{sum_text(after.epsilon)}{at_delta(after.delta)}"
@@ -217,7 +226,7 @@ def _spent_so_far(made: Release) -> str:
 
 
 def _ask(choice: Choice, certificate: Certificate, ledger: Ledger) -> None:
-    """Show the cost, the people in the rows, their new total, and the button. Gaussian costs are stated as ε at δ."""
+    """Show the cost, the people in the rows, their new total, and the button that releases the forest."""
     delta = certificate.delta
     table, cost = choice.table, Cost(ledger.loss, ledger.neighbors, ledger.unit)
     rows = tables.counted(table) if table.domain.unit else plural(tables.n_labeled(table), "row")
@@ -301,7 +310,7 @@ def after_this(group: list[Release], cost: Cost, delta: float = 0.0) -> str:
 
 
 def _confirm_persons(table: Table) -> bool:
-    """Ask for confirmation that each row is a person, unless the Data tab has an answer. Return whether it is known."""
+    """Return whether it is known which rows belong to one person. Without an answer in the Data tab, ask here."""
     if table.key in state.PERSONS_WITHOUT_COLUMN.value:
         st.warning(NO_COLUMN, icon=":material/warning:")
         return False
@@ -331,7 +340,7 @@ def _people_of(group: list[Release]) -> str:
 def _ask_people(choice: Choice) -> int:
     """Ask which group of people the rows describe, and return the group.
 
-    A file that was only saved again has the same group.
+    A file that was only saved again has the same group as before.
     """
     grouped = groups()
     new = max(grouped, default=0) + 1
@@ -363,7 +372,7 @@ def _ask_people(choice: Choice) -> int:
 def _confirm_other_people(choice: Choice, people: int) -> bool:
     """Ask for confirmation if the user states that the people differ although the rows look like earlier ones.
 
-    Return True if nothing is left to confirm.
+    Return whether the user has confirmed this statement, or True if there is nothing to confirm.
     """
     shape, key = shape_of(choice.table), rows_key(choice.table)
     similar = [r for r in releases() if r.people != people and r.table_key != key and may_be_same_rows(r.shape, shape)]
@@ -378,7 +387,7 @@ def _confirm_other_people(choice: Choice, people: int) -> bool:
 def _release(
     choice: Choice, people: int, chosen: ChosenPopulation | None = None, words: RecordWords | None = None
 ) -> None:
-    """Release the forest and keep it even if the user closes the dialog meanwhile, because drawn noise costs ε."""
+    """Release the forest. Keep the release even if the user closes the dialog meanwhile: drawn noise costs ε."""
     kept = releases()
     try:
         with st.spinner("Drawing exact noise …"):
@@ -406,7 +415,7 @@ def _download(release: Release, place: str) -> None:
 
 
 def released_here() -> None:
-    """Show every forest released in this session, with its certificate."""
+    """Show each forest of this session that can still be downloaded, with its certificate."""
     for release in releases_in_session():
         with st.expander(f"Release {release.number}: {plain(release.title, 40)}, ε = {_epsilon_of(release)}"):
             badge("Released")

@@ -1,6 +1,6 @@
 """The session's ledger: the forests released in this session, and their cost to the people in the rows.
 
-The releases on the same people form a group, because their costs add up.
+Releases on the same people form a group. The costs in a group add up.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ class Release:
     Parameters
     ----------
     table_key : str
-        Identifies the rows (`rows_key`). The same key means the same rows. Different keys may still mean the same
-        people.
+        Key of the rows (`rows_key`). The same key means the same rows, but different keys may mean the same people.
     people : int
         Number of the group of people that the rows describe, as stated by the user. Costs within a group add up.
     file : bytes
@@ -53,7 +52,7 @@ class Release:
     shape : (int, frozenset of str)
         Number of rows, and names of the columns; (0, empty set) after the user has cleared an uploaded table.
     mu_squared : Fraction or None
-        Cost of a Gaussian release, which is stated as ε at `delta`. None for pure ε.
+        Cost of a Gaussian release, whose `epsilon` is stated at `delta`; None for a release with pure ε.
     steps : tuple of (Fraction, int)
         For a release with pure ε, the ε of each kind of step in its ledger and the number of such steps (`steps_of`).
     unit : str or None
@@ -104,9 +103,8 @@ class Release:
 def releases() -> list[Release]:
     """Return all releases of this session, including those on cleared tables, because their cost stays spent."""
     kept = state.RELEASES.value
-    kept[:] = [
-        each for each in kept if isinstance(each, Release)
-    ]  # an old session may hold values of another type; they are no releases
+    # An old session may hold values of another type, which are no releases.
+    kept[:] = [each for each in kept if isinstance(each, Release)]
     return kept
 
 
@@ -170,14 +168,14 @@ def merge(people: int, others: int) -> None:
 def take_out(table_key: str) -> None:
     """Move the releases on a table to a new group.
 
-    By asking for this, the user states that nobody in the table is in another table of the group.
+    The user has stated that nobody in the table is in another table of the group.
     """
     new = max(groups(), default=0) + 1
     _update(lambda r: replace(r, people=new) if r.table_key == table_key else r)
 
 
 def forget_tables() -> None:
-    """Forget the forests, and the names and digests of uploads. Keep the costs and their groups of people."""
+    """Forget the files and records of all releases, and the names and digests of uploads. Keep costs and groups."""
     names: dict[str, str] = {}
     start = len({r.table_key for r in releases() if r.table_key.startswith(CLEARED)}) + 1
     for r in releases():
@@ -232,7 +230,7 @@ def may_be_same_rows(one: tuple[int, frozenset[str]], other: tuple[int, frozense
 
 
 def likeness(group: list[Release], shape: tuple[int, frozenset[str]]) -> str:
-    """Return a phrase that states what a table of this shape has in common with the tables of earlier releases."""
+    """Return a phrase that says what a table of this shape has in common with the tables of `group`."""
     columns = "Same columns" if all(r.shape[1] == shape[1] for r in group) else "Mostly the same columns"
     return f"{columns}, same number of rows as {numbered(group)}"
 
@@ -278,12 +276,12 @@ def in_words(relation: str, unit: str | None) -> str:
 
 
 def sentence(group: list[Release]) -> str:
-    """Return a sentence with the sum of a group. If units of privacy differ, return a sentence for each unit."""
+    """Return the total cost of a group as a sentence. If units of privacy differ, return a sentence for each unit."""
     return " ".join([*(_sum_sentence(same_unit) for same_unit in by_unit(group).values()), not_added(group)]).rstrip()
 
 
 def not_added(group: list[Release], *more: Cost, delta: float = 0.0) -> str:
-    """Return sentences about releases with different units of privacy; empty if all have the same unit.
+    """Return sentences that say why releases with different units of privacy are not added; else an empty text.
 
     The sentences state the sum for one row, because no other sum is known (`added_up`).
     """
@@ -416,17 +414,17 @@ def _adds(loss: PrivacyLoss) -> str:
 
 
 def in_sidebar() -> None:
-    """Show the sum of each group of releases, if any, and a button that explains and corrects the sums."""
+    """Show the total cost of each group, and a button to explain and correct it. Without releases, draw nothing."""
     if not releases():
         return
     with st.sidebar:
         for group in groups().values():
             st.caption(sentence(group))
         with st.popover("Explain or correct the sum"):
-            _account()
+            _explain_and_correct()
 
 
-def _account() -> None:
+def _explain_and_correct() -> None:
     """Show the releases in each sum, an expander that explains the sum, and questions that correct the sums."""
     grouped = groups()
     for people, group in grouped.items():
@@ -457,7 +455,7 @@ _OF_SESSION: Final = "The app knows of this session only. Keep a record of the s
 
 
 def _same_as(people: int, group: list[Release], earlier: dict[int, list[Release]]) -> None:
-    """Ask whether a group has the same people as an earlier group. If so, merge them, so that their costs add up."""
+    """Ask whether a group has the same people as an earlier group. If so, merge the groups, so that costs add up."""
     if not earlier:
         return
     key = state.SAME_PEOPLE(people)

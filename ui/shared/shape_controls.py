@@ -1,4 +1,4 @@
-"""Controls of depth and number of trees. A public rule sets depth and trees until the user moves a slider."""
+"""Controls of the depth and the number of trees. A public rule sets both numbers until the user moves a slider."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ class Shape:
     Parameters
     ----------
     depth, trees : int
+        Chosen depth and number of trees.
     depths, n_trees : tuple of int
         Positions of the two sliders. A slider with a single position cannot move.
     by_rule : bool
         Whether the rule sets the depth and the number of trees.
     starts : (int, int)
-        Depth and number of trees. When a move of one slider turns the rule off, the other slider is set to its number
-        here.
+        Depth and number of trees that do not depend on private rows. When a move of one slider turns the rule off, the
+        other slider is set to its number in `starts`.
     """
 
     depth: int
@@ -67,8 +68,8 @@ def choose_shape(settings: ForestSettings, table: Table | None) -> tuple[ForestS
     n_rows = planned_rows(table, settings) if table is not None else ROWS_WITHOUT_A_TABLE
     domain = table.domain if table is not None else _PLAIN
     depth, trees = settings.shape(domain, n_rows)
-    # The replace-one relation lets the rule use the exact number of rows. But numbers that the user has set stay when
-    # the relation changes. So these numbers must not start from the exact number of rows.
+    # The replace-one relation lets the rule use the exact number of rows. But depth and trees that the user has set
+    # stay when the relation changes. So they must not start from values that depend on the exact number of rows.
     is_private = table is not None and not table.is_public
     start_depth, start_trees = settings.shape(domain, ROWS_WITHOUT_A_TABLE) if is_private else (depth, trees)
     by_rule = st.toggle(
@@ -131,7 +132,7 @@ def rule_sentence(settings: ForestSettings, depth: int, trees: int, n_rows: int)
 
 
 def _rounded(n: int) -> int:
-    """Return a number rounded to two significant digits."""
+    """Return an integer rounded to two significant digits."""
     step = 10 ** max(len(str(n)) - 2, 0)
     return round(n / step) * step
 
@@ -145,8 +146,8 @@ def _chosen(key: state.Key, choices: Collection[int]) -> int | None:
 def _from_link(key: state.Key, least: int, most: int, thing: str) -> int | None:
     """Return the number that the link asks for, or the nearest possible number; None if the link has no number.
 
-    A message reports a number that is not possible. It appears once, because the page then writes a possible number
-    into the link.
+    A message reports a number that is not possible. The message appears once, because the page then writes a possible
+    number into the link.
     """
     asked = str(st.query_params.get(key, ""))
     if not asked:
@@ -167,9 +168,9 @@ def _put(key: state.Key, value: int) -> None:
 def _into_link(key: state.Key, value: int | None) -> None:
     """Write a number into the link; None removes the number.
 
-    The sliders are not bound to the link by Streamlit. If they were, Streamlit would bind a slider at its first press,
-    which turns the rule off. It would then assign the number of this press, and so undo further presses that follow
-    quickly.
+    This function replaces the parameter `bind` of the sliders. With this parameter, Streamlit would bind a slider at
+    its first press, which turns the rule off. Streamlit would then assign the number of this press, and so undo further
+    presses that follow quickly.
     """
     if value is None:
         st.query_params.pop(key, None)
@@ -181,15 +182,16 @@ def _by_hand(other: state.Key, start: int) -> None:
     """Turn the rule off after a slider has moved. The other slider then starts from `start` instead of the rule."""
     if state.BY_RULE.value:
         _put(other, start)
-    state.BY_RULE.value = False  # assigned even if False already, because the assignment puts the value into the link
+    # Assigned even if it is False already, because the assignment puts the value into the link.
+    state.BY_RULE.value = False
     state.BY_HAND.value = True
 
 
 def _start_from(starts: dict[state.Key, int]) -> None:
     """If the user has turned the rule off, set both sliders to numbers that do not depend on the exact row count.
 
-    The user may press a slider a second time before the browser shows that the rule is off. This function then runs,
-    too, before or after `_by_hand`. In this case it must keep the number that the user has chosen.
+    The user may press a slider a second time before the browser shows that the rule is off. Then this function also
+    runs, before or after `_by_hand`, and must keep the number that the user has chosen.
     """
     by_hand = state.BY_HAND.pop()
     if not state.BY_RULE.value and not by_hand:
@@ -199,11 +201,12 @@ def _start_from(starts: dict[state.Key, int]) -> None:
 
 @cache.for_session(max_entries=64)
 def _deepest_level(key: tuple, _spec: ForestSpec, _domain: Domain) -> int:
+    """Grow forests from three seeds, and return the depth of their deepest tree."""
     return max(int(_spec.grow(_domain, seed).level.max()) for seed in range(3))
 
 
 def deepest_tree(settings: ForestSettings, domain: Domain, n_rows: int) -> int | None:
-    """Return the depth at which the limit on leaves ends every tree; None if it ends no tree.
+    """Return the depth at which trees end early, by the limit on leaves or without further questions; else None.
 
     The function grows trees from the public domain alone, so the result does not depend on the rows.
     """

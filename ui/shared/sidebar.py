@@ -1,4 +1,4 @@
-"""The sidebar of Explore. A link can set any value, so the values of the controls are checked."""
+"""The sidebar of Explore. A link can set any value, so this module checks the values of the controls."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def choose(epsilon: float, place: DeltaGenerator | None = None) -> Choice | None
     Parameters
     ----------
     place : container of Streamlit, optional
-        Place of depth, trees and α. By default, they are in the sidebar with the other controls.
+        Place of the controls of depth, trees and α. By default, they are in the sidebar with the other controls.
     """
     table = _table()
     with st.sidebar:
@@ -91,7 +91,7 @@ def _bundled(name: str) -> Table:
 def _exchange() -> None:
     """Forget the previous file when the user replaces or removes it, because Streamlit would keep it.
 
-    If there is a new file, set the controls to the settings of its project before the page is drawn.
+    If there is a new file, set the controls to the settings of the chosen project before the page is drawn.
     """
     if (file := state.ATTACHED.pop()) is not None:
         uploads.remove(file.file_id)
@@ -176,7 +176,7 @@ def _upload() -> Table | None:
 
 
 def _about_delta(delta: float, n_rows: int) -> None:
-    """Warn if δ is large for this number of rows, or note that it is not small."""
+    """Warn if δ is large for this number of rows, or else note if δ is not small (`MOST_EXPECTED`)."""
     if caution := caution_on_delta(delta, n_rows):
         st.warning(caution, icon=":material/warning:")
     elif delta * n_rows >= MOST_EXPECTED:
@@ -216,6 +216,7 @@ def _without_left_out(csv: CsvTable, digest: str) -> CsvTable:
 
 
 def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = None) -> tuple[ForestSettings, Shape]:
+    """Draw the controls of the forest, and return the settings and the shape."""
     kind = select(
         "Forest",
         list(FORESTS),
@@ -241,7 +242,7 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
     if table is not None:
         _about_delta(dict(switched).get("delta", 0.0), tables.n_persons(table))
-    place = place or st.container()  # filled last: the automatic shape depends on the fine settings
+    place = place or st.container()  # filled last, because depth and trees by rule depend on the fine settings
     with st.expander("Fine settings"):
         neighbors = choose_neighbors()
         fine = [option for option in forest.options if option.choices[mode] and not option.switch]
@@ -279,6 +280,7 @@ def _switch(option: Option, mode: str) -> Any:
 
 
 def _option(option: Option, mode: str) -> Any:
+    """Draw a select box or a slider, and return the value of the parameter that it sets."""
     choices, default = option.choices[mode], option.default(mode)
     labels = list(choices)
     if not option.slider:
@@ -290,7 +292,7 @@ def _option(option: Option, mode: str) -> Any:
 
 
 def share(choice: Choice) -> DeltaGenerator:
-    """Draw the link, the code and "Clear my data". Return the place of the button of figures, which is drawn last."""
+    """Draw the link, the code and "Clear my data". Return the place of the button "Figures", which is drawn last."""
     table, settings = choice.table, choice.settings
     with st.sidebar, st.container(horizontal=True, gap="small"):
         copy_link(of_upload=table.uploaded)

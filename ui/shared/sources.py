@@ -1,4 +1,4 @@
-"""A check whether a user's words can name the source of something public. This module does not use Streamlit."""
+"""A check whether a user's words can name the source of a public fact. This module does not use Streamlit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from dpforest.tables.domain import DomainError
 
 FEWEST_WORDS, FEWEST_LETTERS = 3, 6
-LETTERS_OF_TWO: Final = 12  # fewest letters of two words with a number, such as "Fragebogen, Seite 2"
+LETTERS_OF_TWO: Final = 12  # fewest letters of two words that stand with a number: "Fragebogen, Seite 2"
 QUESTION: Final = "How does everybody know this?"
 EXAMPLE: Final = "the questionnaire, page 2"
 
@@ -24,9 +24,9 @@ _ROWS_THEMSELVES: Final = {"guess", "guessed", "guessing", "min", "max", "minimu
 
 
 def is_source(words: str) -> bool:
-    """Return whether words can name a source: at least three different words, or two long ones and a number.
+    """Return whether words can name a source: at least three different words, or two long words and a number.
 
-    None of the words may refer to the rows.
+    No word may refer to the rows or to guessing.
 
     >>> [is_source(words) for words in ("yes", "ok ok ok", "asdf", "page 2", "1 2 3", "a b c")]
     [False, False, False, False, False, False]
@@ -48,7 +48,7 @@ def is_source(words: str) -> bool:
 
 
 def check_source(words: str, what: str) -> None:
-    """Raise DomainError unless the words can name a source. `what` is the object of the message, such as "this"."""
+    """Raise DomainError unless the words can name a source of `what`, which the message names, such as "this"."""
     if not is_source(words):
         problem = f"{words.strip()!r} does not say" if words.strip() else "It does not say"
         raise DomainError(

@@ -35,12 +35,12 @@ class Table:
     Parameters
     ----------
     key : str
-        Name of a bundled table, or SHA-256 of the uploaded bytes. Caches use it as a key.
+        Name of a bundled table, or SHA-256 of the uploaded bytes. Keys of caches contain it.
     csv : CsvTable or None
         The parsed file of an upload; None for a bundled table.
     person_column : str or None
-        Column that identifies persons, if `domain` has no unit because a forest as published reads single rows
-        (`read_by`).
+        Column that identifies persons. It is set only if `domain` has no unit because a forest as published reads
+        single rows (`read_by`).
     """
 
     key: str
@@ -55,7 +55,7 @@ class Table:
 
     @property
     def unit(self) -> str | None:
-        """Column that identifies persons. `person_column` holds it if a forest as published reads rows."""
+        """Column that identifies persons: the unit of the domain or, without a unit, `person_column`."""
         return self.domain.unit or self.person_column
 
     @property
@@ -73,8 +73,8 @@ class Table:
 
     @property
     def schema_key(self) -> str:
-        """Key of an edited domain: the table, the label and, for a file, the columns that are not left out."""
-        return f"{self.key}|{self.label}{'' if self.csv is None else '|' + _names_of(self.csv)}"
+        """Key of an edited domain: the table, the label and, for a file, a digest of the columns not left out."""
+        return f"{self.key}|{self.label}{'' if self.csv is None else '|' + _digest_of_names(self.csv)}"
 
     @property
     def is_public(self) -> bool:
@@ -87,7 +87,7 @@ class Table:
         return None if self.unit is None else self.frame[self.unit]
 
     def columns(self) -> pd.DataFrame:
-        """Return the columns from which the domain reads attributes; the label is not among them."""
+        """Return the columns from which the domain reads attributes. The label is not among these columns."""
         return self.frame[list(self.domain.columns)]
 
 
@@ -104,7 +104,7 @@ def bundled(name: str) -> Dataset:
 
 @cache.for_session(max_entries=2, spinner="Reading the file …")
 def uploaded(digest: str, _data: bytes, name: str) -> CsvTable:
-    """Return an uploaded table, cached for this session only. The cache key is a digest of all bytes."""
+    """Return an uploaded table, cached for this session only. The cache uses `digest` and `name` as a key."""
     return with_decimal_commas(read_csv(_data, name=name))
 
 
@@ -134,12 +134,12 @@ def bundled_table(data: Dataset, label: str) -> Table:
 
 def uploaded_table(digest: str, csv: CsvTable, label: str) -> Table:
     """Return an uploaded table, read cell by cell. Its domain is inferred from the rows unless the user edited it."""
-    table = Table(digest, csv.name, csv.table, label, suggested(digest, label, _names_of(csv), csv), csv=csv)
+    table = Table(digest, csv.name, csv.table, label, suggested(digest, label, _digest_of_names(csv), csv), csv=csv)
     return _read_with(replace(table, domain=_edited(table)), csv)
 
 
 def _read_with(table: Table, csv: CsvTable) -> Table:
-    """Read the domain's columns and the label cell by cell, and return the table. The session caches the result."""
+    """Return the table with the domain's columns and the label read cell by cell. The session keeps the last result."""
     key = (table.schema_key, fingerprint(table.domain))
     kept = state.READ_ROWS.value
     if kept[0] != key:
@@ -157,7 +157,7 @@ def suggested(digest: str, label: str, columns: str, _csv: CsvTable) -> Domain:
     return suggest_domain(_csv, label)
 
 
-def _names_of(csv: CsvTable) -> str:
+def _digest_of_names(csv: CsvTable) -> str:
     """Return a digest of the names of a file's columns."""
     return hashlib.sha256(json.dumps([column.name for column in csv.columns]).encode()).hexdigest()[:16]
 
@@ -167,7 +167,7 @@ def _edited(table: Table) -> Domain:
 
 
 def _edits() -> dict[str, Domain]:
-    """Return the edited domains of this session by `schema_key`, without storing anything in the session."""
+    """Return the edited domains of this session by `schema_key`. This function stores nothing in the session."""
     return st.session_state.get(state.SCHEMAS, {})
 
 
@@ -177,7 +177,7 @@ def edit(table: Table, domain: Domain) -> None:
 
 
 def kept(old: Domain, domain: Domain) -> Domain:
-    """Return the edited domain, with those declarations of the old domain that an edit must not change or drop.
+    """Return `domain`, an edit of `old`, with those declarations of `old` that an edit must not change or drop.
 
     An edit cannot change the file format. If an edit omits the source of the choice of columns, the old source stays,
     because a choice without a source would count as public. But if an edit changes the choice of columns, an old
@@ -204,7 +204,7 @@ def is_edited(table: Table) -> bool:
 
 
 def _relabeled(domain: Domain, label: str) -> Domain:
-    """Return the domain in which another attribute is the label."""
+    """Return a domain whose label is the attribute `label`. The old label becomes an attribute."""
     new = next(f for f in domain.features if f.name == label)
     old = Feature(
         domain.label,
@@ -272,14 +272,14 @@ def counted(table: Table) -> str:
 
 
 def planned_rows(table: Table, settings: ForestSettings) -> int:
-    """Return the number of rows (or persons, with a unit) by which the rule sets a release's depth and trees."""
+    """Return the number of rows (or persons, with a unit) from which the rule sets a release's depth and trees."""
     if table.domain.unit is not None and settings.certified:
         return n_persons(table)
     return rows_of_plan(settings.estimator(), n_labeled(table), len(table.frame))
 
 
 def read_by(table: Table, settings: ForestSettings) -> Table:
-    """Return the table with the domain by which these forests read rows (`ForestClassifier.reading_domain`)."""
+    """Return the table with the domain by which a forest with these settings reads rows (`reading_domain`)."""
     domain = settings.estimator().reading_domain(table.domain)
     return table if domain is table.domain else replace(table, domain=domain, person_column=table.unit)
 

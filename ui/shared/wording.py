@@ -1,4 +1,4 @@
-"""Functions that write ε, shares and text from data for a page. This module does not use Streamlit."""
+"""Functions that write numbers, and text from data, as a page shows them. This module does not use Streamlit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def share_text(epsilon: float) -> str:
 
 
 def of_100(share: float) -> str:
-    """Write an upper bound as a number out of 100, rounded up. Only a share of exactly 1 is written as 100.
+    """Return an upper bound on a share as a number out of 100, rounded up. Only a share of exactly 1 gives 100.
 
     >>> of_100(0.73106), of_100(0.5), of_100(0.9999999)
     ('73.2', '50', 'practically all')
@@ -69,7 +69,7 @@ def unbroken(text: str) -> str:
 
 
 def plain(text: object, most: int = 60) -> str:
-    r"""Return text from data with escapes, so that streamlit's markdown shows the text unchanged.
+    r"""Return text from data with escapes, so that Streamlit's markdown shows the text unchanged.
 
     Streamlit also turns addresses, icons, emojis and arrows in escaped text into links or pictures. A joiner character,
     which has no width, prevents this. Text that runs from right to left is isolated, so that it does not reorder the
@@ -93,5 +93,5 @@ _JOINER = "\u2060"
 _LATER_MARKS = re.compile(
     r"(?<=:)(?=[\w+/-])|(?<=@)(?=\w)|(?<=www)(?=\.)|(?<=[-<>~])(?=[-=>](?:\s|$))|(?<=<-)(?=>)", re.IGNORECASE
 )
-# Matches the start of a list item, or a line across the page.
+# Matches the start of a list item, or the marks of a horizontal line.
 _LIST = re.compile(r"^(\d*)(?=(?:[.)]|(?<!\d)[-=])(?:[\s-]|$))")

@@ -19,7 +19,7 @@ UPLOAD_ROUTE: Final = "_stcore/upload_file"
 METRICS_ROUTE: Final = "_stcore/metrics"  # refused, because it states how many bytes other users have uploaded
 SESSION_ROUTE: Final = "_stcore/stream"  # the websocket of a session
 HEALTH_ROUTE: Final = "_stcore/health"  # a page requests this route before it opens its websocket
-NOT_PAGES: Final = frozenset({"_stcore", "media", "component", "static"})  # first parts of all routes except pages
+NOT_PAGES: Final = frozenset({"_stcore", "media", "component", "static"})  # first parts of all paths except of pages
 
 
 class UncheckedFigure(go.Figure):

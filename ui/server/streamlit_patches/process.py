@@ -131,6 +131,7 @@ def _on_script_finished(self: SafeSessionState, *arguments: Any, **settings: Any
 
 
 def _until_unchanged(read: Callable[[], Result]) -> Result:
+    """Call `read` until no other run changes the state meanwhile, and return its result."""
     for _ in range(_MOST_READS):
         try:
             return read()

@@ -1,1 +1,1 @@
-"""Projects, which the app saves without being asked: what a user stated about a file, without the file's rows."""
+"""Projects: what a user stated about a file, without the rows of the file. The app saves projects by itself."""

@@ -1,8 +1,8 @@
 """The content of a project: what a user stated about a file, converted to JSON and back.
 
-A project holds no rows, no values of cells and no hash of a file. It holds only those parts of the domain that have a
-source (`ui.shared.projects.stated_parts`), which is the user or a document. So it names the label, the unit of privacy,
-and the columns of these parts. This module does not use Streamlit.
+A project holds no rows, no values of cells and no hash of a file. Of the domain, it holds only the parts whose source
+(`ui.shared.projects.stated_parts`) is the user or a document. So it names the label, the unit of privacy, and the
+columns of these parts. This module does not use Streamlit.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def content_of(
     words : dict, optional
         Texts for the record of a release, by the names in `WORDS`.
     before : dict, optional
-        Earlier content. What it states about other labels is kept.
+        Earlier content of the project. Its statements about other labels are kept.
     unused : collection of str
-        Attributes of the earlier content that did not fit the file. What it states about them is kept.
+        Attributes of the earlier content that did not fit the file. The statements about them are kept.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def content_of(
 
 
 def _of_label(domain: Domain) -> dict[str, Any]:
-    """Return the classes and the choice of columns, each only if it has a source. Both depend on the label."""
+    """Return the classes and the choice of columns, which depend on the label. A part without a source is left out."""
     parts: dict[str, Any] = {}
     if domain.classes and domain.classes_source != "data":
         spellings = [list(pair) for pair in domain.class_spellings]
@@ -89,7 +89,7 @@ def _of_label(domain: Domain) -> dict[str, Any]:
 
 
 def _reading(domain: Domain) -> dict[str, Any] | None:
-    """Return the format of the file, if the format has a source."""
+    """Return the format of the file and the source of the format; None if the format has no source."""
     if not domain.reading or domain.reading_source in ("", "data"):
         return None
     return {"format": _format(domain), "source": domain.reading_source, "note": domain.reading_note}
@@ -162,8 +162,8 @@ def applied(content: Mapping[str, Any], domain: Domain, columns: Sequence[str] |
         )
         unit = None
     features, unused = _attributes(content, domain, {*columns} - {domain.label, unit}, sentences)
-    place = {name: i for i, name in enumerate(columns)}
-    features.sort(key=lambda feature: place.get(feature.column, len(place)))
+    positions = {name: i for i, name in enumerate(columns)}
+    features.sort(key=lambda feature: positions.get(feature.column, len(positions)))
     changes: dict[str, Any] = {"unit": unit} if content["whose_rows"] else {}
     features = [feature for feature in features if feature.column != changes.get("unit", domain.unit)]
     try:
@@ -184,7 +184,7 @@ def applied(content: Mapping[str, Any], domain: Domain, columns: Sequence[str] |
 def _attributes(
     content: Mapping[str, Any], domain: Domain, columns: Collection[str], sentences: list[str]
 ) -> tuple[list[Feature], list[str]]:
-    """Return all attributes with their stated parts, and the names of the entries that do not fit."""
+    """Return all attributes with their stated parts, and the names of entries that do not fit the file."""
     features = {feature.name: feature for feature in domain.features}
     unused, absent = [], []
     for entry in content["attributes"]:
@@ -199,14 +199,16 @@ def _attributes(
             unused.append(name)
             sentences.append(str(problem))
             continue
-        features = {key: f for key, f in features.items() if f.column != column or _rule(f) == _rule(feature)}
+        features = {
+            key: f for key, f in features.items() if f.column != column or _date_format(f) == _date_format(feature)
+        }
         features[name] = feature
     if absent:
         sentences.insert(0, f"This file does not have {_listed(dict.fromkeys(absent))}, which the project describes.")
     return list(features.values()), unused
 
 
-def _rule(feature: Feature) -> str | None:
+def _date_format(feature: Feature) -> str | None:
     """Return the date format by which an attribute is read, or None if it is not read from dates.
 
     All attributes that are read from one column must have the same format.
@@ -215,7 +217,7 @@ def _rule(feature: Feature) -> str | None:
 
 
 def _replaced(domain: Domain, changes: Mapping[str, Any], sentences: list[str]) -> Domain:
-    """Return the changed domain. If the changes contradict the domain, return it unchanged and add a sentence."""
+    """Return the changed domain. If the changes contradict the domain, add a sentence and return the old domain."""
     try:
         return replace(domain, **changes)
     except DomainError as problem:
@@ -224,6 +226,7 @@ def _replaced(domain: Domain, changes: Mapping[str, Any], sentences: list[str]) 
 
 
 def _classes(domain: Domain, part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stated classes as fields of a domain. A class that the domain has keeps its type."""
     known = {text(label): label for label in domain.classes}
     return {
         "classes": tuple(known.get(text(value), value) for value in part["values"]),
@@ -247,6 +250,7 @@ def _with_columns(domain: Domain, part: Mapping[str, Any], sentences: list[str])
 
 
 def _with_reading(domain: Domain, part: Mapping[str, Any], sentences: list[str]) -> Domain:
+    """Return the domain with the source of the file format, or the same domain if the file has another format."""
     if part["format"] != json.loads(json.dumps(_format(domain))):
         sentences.append("This file is written in another way (encoding, delimiter or decimal mark): confirm it again.")
         return domain
@@ -254,5 +258,6 @@ def _with_reading(domain: Domain, part: Mapping[str, Any], sentences: list[str])
 
 
 def _listed(names: Collection[str], most: int = 5) -> str:
+    """Return the first names as text, and the number of the others."""
     first_names = ", ".join(f"“{name}”" for name in list(names)[:most])
     return first_names if len(names) <= most else f"{first_names} and {len(names) - most:,} more"

@@ -17,15 +17,16 @@ _ALWAYS: Final = (
     *(state.FEATURE_TEMPERATURE, state.VALUE_TEMPERATURE, state.LABEL_TEMPERATURE, state.BINS),
     *(state.LARGEST_LEAF, state.SHARE, state.BETA, state.CRITERION),
 )
-# The default of these controls, or their number, may depend on private rows. So a project keeps only the controls that
-# the user has moved, which are those in the link.
+# The defaults of these controls, and how many of them there are, may depend on private rows. So a project keeps only
+# the controls that the user has moved. These are the controls in the link.
 _IF_MOVED: Final = (state.BOUND, *(state.ALPHA_AT(level) for level in range(MAX_DEPTH)))
-_SHAPE: Final = (state.DEPTH, state.TREES)  # kept unless set by the rule, which may depend on private rows
+# A project keeps these numbers unless the rule sets them, because the rule may depend on private rows.
+_SHAPE: Final = (state.DEPTH, state.TREES)
 _KEYS: Final = {str(key): key for key in (*_ALWAYS, *_IF_MOVED, *_SHAPE)}
 
 
 def settings_of_page() -> dict[str, Any]:
-    """Return the settings that the controls of Explore show. Call this after all of these controls are drawn."""
+    """Return the settings that the controls of Explore show. Call this function after these controls are drawn."""
     keys = [*_ALWAYS, *(key for key in _IF_MOVED if key in st.query_params)]
     if not state.BY_RULE.value:
         keys += _SHAPE
@@ -42,7 +43,7 @@ def is_setting(key: str, value: object) -> bool:
 
 
 def put(settings: Mapping[str, Any]) -> None:
-    """Set the controls of a page that is not drawn yet. A control drops a value that it does not offer."""
+    """Set the controls of a page that is not drawn yet. Each control drops a value that is not among its options."""
     for key, value in settings.items():
         if is_setting(key, value) and key != state.EPSILON:
             st.session_state[_KEYS[key]] = value

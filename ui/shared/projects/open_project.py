@@ -1,4 +1,4 @@
-"""The project of an attached file: the app opens it with the file, applies it once, and saves it when it changes.
+"""The project of an attached file. The app opens the project with the file, applies it to the domain, and saves it.
 
 The content of a project is what the user stated about the file (`ui.shared.projects.content`).
 """
@@ -50,18 +50,18 @@ class OpenProject:
     Attributes
     ----------
     revision : int
-        Revision of the book's project that this session last read or wrote; 0 before the project is saved for the first
-        time.
+        Revision number of the project in the book when this session last read or wrote it; 0 before the project is
+        saved for the first time.
     saved : dict or None
         Content in the book; None before the project is saved for the first time.
     question : str
-        Question that the user must answer before the content is applied; empty if there is no question.
+        Question that the user must answer before the content is applied or saved; empty if there is none.
     schema_key : str
         Key of the table, label and columns (`Table.schema_key`) to which the content was last applied.
     unused : frozenset of str
         Attributes of the content that did not fit the file.
     sentences : tuple of str
-        Messages about statements that did not fit the file.
+        Messages about statements of the project that did not fit the file.
     problem : str
         Message that explains why changes are no longer saved; empty while they are saved.
     is_gone : bool
@@ -89,7 +89,7 @@ def of_file(digest: str) -> OpenProject | None:
 
 
 def open_for(digest: str, file_name: str, columns: list[str]) -> None:
-    """Open the chosen project, or start one, when a file is attached. Call this before the label is drawn."""
+    """Open the chosen project of a file, or start one. Call this function before the control of the label is drawn."""
     if not is_kept() or of_file(digest) is not None:
         return
     try:
@@ -117,7 +117,7 @@ def _open(book: Book, digest: str, file_name: str, columns: list[str]) -> None:
         project.question = f"Is this file for the project “{name}”, too?"
     state.PROJECTS.value[digest] = project
     if project.question:
-        state.POPULATION.pop()  # the chosen population may be that of an earlier file
+        state.POPULATION.pop()  # the chosen population may belong to an earlier file
     else:
         _prepare(book, project, digest)
 
@@ -148,7 +148,7 @@ def free_name(book: Book, wish: str) -> str:
 
 
 def answer(digest: str, file_name: str, *, is_right: bool) -> None:
-    """Apply the answer to the question whether the file belongs to the project. Call this before a page is drawn."""
+    """Apply the answer to the question whether a file belongs to its project. Call this before a page is drawn."""
     project = of_file(digest)
     try:
         book = kept_book()
@@ -165,7 +165,7 @@ def answer(digest: str, file_name: str, *, is_right: bool) -> None:
 
 
 def load_newer(digest: str) -> None:
-    """Read the project from the book again. If it was deleted there, let the next `save` write it again."""
+    """Read the project from the book again. If the project was deleted there, let the next `save` write it again."""
     project = of_file(digest)
     try:
         book = kept_book()
@@ -185,9 +185,9 @@ def load_newer(digest: str) -> None:
 
 
 def _prepare(book: Book, project: OpenProject, digest: str) -> None:
-    """Set the label, the answer about persons, the texts of the record, and the population.
+    """Set the label, the answer about persons, the texts of the record, and the population, as the project states them.
 
-    This is possible because their controls are drawn later in the run.
+    Call this function before the controls of these values are drawn.
     """
     saved = project.saved or {}
     state.LABELS.value[digest] = state.LABEL_OF(digest[:8]).value = saved["label"]
@@ -204,7 +204,7 @@ def _prepare(book: Book, project: OpenProject, digest: str) -> None:
 
 
 def apply(table: Table) -> bool:
-    """Apply the content to the table's domain, once per `schema_key`. Return whether the table must be read again."""
+    """Apply the content to the table's domain, once for each `schema_key`. Return whether the domain has changed."""
     project = of_file(table.key)
     if project is None or project.question or project.schema_key == table.schema_key:
         return False
@@ -226,9 +226,9 @@ def apply(table: Table) -> bool:
 
 
 def save(table: Table, settings_of_page: Callable[[], dict[str, Any]] | None = None) -> None:
-    """Save the project if its content changed. On a page without controls of a forest, the earlier settings stay.
+    """Save the project if its content has changed. Without `settings_of_page`, the earlier settings of the forest stay.
 
-    Call this after the controls of the table and of the forest are drawn.
+    Call this function after the controls of the table and of the forest are drawn.
     """
     project = of_file(table.key)
     if project is None or project.question:

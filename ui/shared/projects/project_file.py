@@ -18,7 +18,8 @@ FORMAT: Final = "dpforest project"
 VERSION: Final = 1
 _DAMAGED: Final = "This file is not a project from this app, or somebody changed it. Export the project again."
 _NEWER: Final = "This project was exported by another version of dpforest. Use that version."
-_ANYTHING: Final = Domain((Feature("x", "numeric", 0, 1),), ("a", "b"), "y")
+# A valid domain. To check a part of a project, the reader puts the part into this domain.
+_ANY_DOMAIN: Final = Domain((Feature("x", "numeric", 0, 1),), ("a", "b"), "y")
 
 
 class ProjectFileError(ValueError):
@@ -33,12 +34,12 @@ def written(name: str, content: dict[str, Any]) -> str:
 def read(data: bytes) -> tuple[str, dict[str, Any]]:
     """Return the name and the content of a project, from a file that `written` wrote.
 
-    The user who imports a file asserts what the file states, so every source becomes "asserted".
+    Whoever imports a file asserts what the file states, so the kind of every source becomes "asserted".
 
     Raises
     ------
     ProjectFileError
-        If the file is not as `written` writes it, or if a source in it has too few words.
+        If the file is not as `written` writes it, or if a source in it does not pass `is_source`.
     """
     try:
         file = json.loads(data.decode("utf-8-sig"))
@@ -63,7 +64,7 @@ def read(data: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _notes(content: dict[str, Any]) -> list[str]:
-    """Return all sources in a project. They must meet the same rule as a source that a user types."""
+    """Return the words of all sources in a project. They must pass the same check as a source that a user types."""
     entries = [*content["attributes"], *content["labels"].values(), {"reading": content["reading"]}]
     return [part["note"] for entry in entries for part in entry.values() if isinstance(part, dict)]
 
@@ -88,6 +89,7 @@ def _checked(file: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_label(parts: dict[str, Any]) -> dict[str, Any]:
+    """Return the classes and the choice of columns of a label. Raise an error if a part is not valid."""
     result: dict[str, Any] = {}
     if "classes" in parts:
         part = parts["classes"]
@@ -95,7 +97,7 @@ def _of_label(parts: dict[str, Any]) -> dict[str, Any]:
         spellings = [[_text(each, MAX_NAME) for each in pair] for pair in _list(part["spellings"], MAX_SPELLINGS)]
         source = _source(part)
         pairs = tuple((spelling, value) for spelling, value in spellings)
-        forest_schema.check_domain(replace(_ANYTHING, classes=tuple(values), class_spellings=pairs))
+        forest_schema.check_domain(replace(_ANY_DOMAIN, classes=tuple(values), class_spellings=pairs))
         result["classes"] = {"values": values, "spellings": spellings, **source}
     if "columns" in parts:
         names = [_text(name, MAX_NAME) for name in _list(parts["columns"]["names"], MAX_FEATURES)]
@@ -105,11 +107,12 @@ def _of_label(parts: dict[str, Any]) -> dict[str, Any]:
 
 def _reading(value: Any) -> Any:
     """Return a file format unchanged. Raise an error if it is not a possible value of `Domain.reading`."""
-    forest_schema.check_domain(Domain.from_dict({**_ANYTHING.to_dict(), "reading": value}))
+    forest_schema.check_domain(Domain.from_dict({**_ANY_DOMAIN.to_dict(), "reading": value}))
     return value
 
 
 def _source(part: dict[str, Any]) -> dict[str, str]:
+    """Return the source of a part as an assertion of the user. Raise an error if it has no words."""
     note = _text(part["note"], MAX_NOTE)
     if not note.strip():
         raise DomainError("A statement has no source.")

@@ -1,7 +1,7 @@
 """The parts of an attribute that have a source, converted to JSON and back. This module does not use Streamlit.
 
-A part is, for example, the bounds or the rule for missing cells. A part that was read from the data is never written:
-neither its values nor its note.
+A part is, for example, the bounds or the rule for missing cells. If a part was read from the data, neither its values
+nor its note are converted.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def merged(old: Feature | None, entry: Mapping[str, Any]) -> Feature:
         raise DomainError(
             f"The project says that “{name}” is {kind}, but in this file it looks {old.kind}. Answer its card again."
         )
-    fields: dict[str, Any] = {"missing": "category"}  # the rule for missing cells that fits any column
+    fields: dict[str, Any] = {"missing": "category"}  # this rule for missing cells fits any column
     before: dict[str, Source] = {}
     if old is not None and is_same:
         fields = {field: getattr(old, field) for names in _COVERED.values() for field in names}
@@ -109,7 +109,7 @@ def _of_json(field: str, value: Any) -> Any:
 
 
 def checked(entry: Any) -> dict[str, Any]:
-    """Return an entry from a file with its known fields only. Its sources become "asserted" by the user.
+    """Return the known fields of an entry that a file holds. The kind of each source becomes "asserted".
 
     Raises
     ------

@@ -39,6 +39,7 @@ def ask(place: DeltaGenerator) -> None:
 
 
 def _choose(book: Book, names: dict[str, str]) -> None:
+    """Draw the choice of a project. `names` maps the name of each project to the time when it was saved."""
     words = st.container()
     options = [*names, NEW]
     drop_unknown(state.CHOSEN_PROJECT, options)
@@ -118,7 +119,7 @@ def take_settings() -> None:
 
 
 def in_sidebar(digest: str, file_name: str) -> None:
-    """Draw the question whether the file belongs to its project, or else the project's name and what does not fit."""
+    """Ask whether the file belongs to its project. Once the user has answered, draw the name and what differs."""
     project = open_project.of_file(digest)
     if project is None:
         return
