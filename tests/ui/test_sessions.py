@@ -27,7 +27,7 @@ from ui.explore import instrument
 from ui.jobs import first_release, sweep_job
 from ui.jobs.priority import Scheduler
 from ui.jobs.results import gathered
-from ui.jobs.sweep_job import Line, Recent, Releases, SweepJob
+from ui.jobs.sweep_job import Line, Recent, Releases, Results, SweepJob
 from ui.shared.forests import as_it_comes
 
 # Order of work in the queue
@@ -192,6 +192,27 @@ def test_forests_are_dropped_and_made_again():
     again = kept[0].view(1.0)
     np.testing.assert_array_equal(again.labels, before.labels)
     np.testing.assert_array_equal(again.counts, before.counts)
+
+
+def test_results_of_idle_releases_are_dropped_and_simulated_again() -> None:
+    """Beyond the limit, releases that no page uses drop their results. The same releases then have the same figures."""
+    jobs = [zoo_job("majority labels", (1.0,)) for _ in range(3)]
+    for job in jobs:
+        for _ in job.work(1):
+            pass
+    kept = [job.releases for job in jobs]
+    before, limit = gathered(jobs[:1]).pieces, 2 * kept[0].n_result_bytes
+    assert limit > 0
+    idle, busy = Results(limit, idle_seconds=0), Results(limit, idle_seconds=1e9)
+    for releases in kept:
+        busy.use(releases)
+    assert [job.n_done for job in jobs] == [1, 1, 1]
+    for releases in kept:
+        idle.use(releases)
+    assert [job.n_done for job in jobs] == [0, 1, 1]
+    for _ in jobs[0].work(1):
+        pass
+    pd.testing.assert_frame_equal(gathered(jobs[:1]).pieces, before)
 
 
 # Uploads

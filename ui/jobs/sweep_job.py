@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -100,6 +101,10 @@ class Releases:
         Depth and number of trees of each cell. None stands for the value in the settings.
     rows : dict
         Results by piece, then by ε. Each ε has a list with one row for each cell.
+    n_result_bytes : int
+        Number of bytes of the results that grow with the table: one bit for each held-out row and release.
+    last_used : float
+        Time of the last use by a page, as `time.monotonic` gives it.
     """
 
     def __init__(self, line: Line, domain: Domain, splits: Callable[[], list[Split]], folds: int, n_rows: int) -> None:
@@ -113,6 +118,7 @@ class Releases:
         self._sizes = dict[int, dict[str, int]]()
         self._views = dict[float, ForestView]()
         self._lock, self._viewing = threading.Lock(), threading.Lock()
+        self.n_result_bytes, self.last_used = 0, time.monotonic()
 
     def job(self, line: Line) -> SweepJob:
         """Return the job that computes these releases at the ε of a line. The job has the name of the line."""
@@ -136,6 +142,8 @@ class Releases:
                 others = [other for other in kept.get(row["epsilon"], []) if other["cell"] != row["cell"]]
                 kept[row["epsilon"]] = sorted([*others, {**row, **sizes}], key=lambda row: row["cell"])
             self.rows[n] = kept
+            self.n_result_bytes += sum(len(row["right"]) for row in rows)
+        RESULTS.use(self)
 
     def finished_epsilons(self, n: int) -> set[float]:
         """Return the ε at which piece n has the results of all cells."""
@@ -181,6 +189,11 @@ class Releases:
         self._views = {}
         if self._simulation is not None:
             self._simulation.forget()
+
+    def forget_results(self) -> None:
+        """Drop the results. A page that needs them simulates the same releases again."""
+        with self._lock:
+            self.rows, self.n_result_bytes = {}, 0
 
 
 class _PiecesAt:
@@ -257,6 +270,7 @@ class SweepJob(Job[list[Row]]):
     def rows(self, n_pieces: int) -> list[Row]:
         """Return one row for each ε and cell of the first `n_pieces` pieces, with the columns of `sweep.surface`."""
         releases, rows = self.releases, []
+        releases.last_used = time.monotonic()
         for n in range(n_pieces):
             piece_columns = {"forest": self.name, "repeat": n // releases.folds, "fold": n % releases.folds}
             rows += [{**piece_columns, **row} for row in self.pieces[n]]
@@ -292,7 +306,40 @@ class Recent:
             self._kept = [weakref.ref(old) for old in (*reversed(kept), releases)]
 
 
+class Results:
+    """Limits the memory of results. `Releases` that no page has used for a while drop their results.
+
+    A release has one bit for each held-out row. So an upload of many rows would fill the memory as its user tries
+    settings.
+
+    Parameters
+    ----------
+    most_bytes : int
+        Limit for the results of all releases together.
+    idle_seconds : float
+        Releases that a page has used within this time keep their results, whatever the limit.
+    """
+
+    def __init__(self, most_bytes: int, idle_seconds: float = 120) -> None:
+        self._most, self._idle, self._lock = most_bytes, idle_seconds, threading.Lock()
+        self._known = weakref.WeakSet[Releases]()  # weak, so the end of a session frees its releases
+
+    def use(self, releases: Releases) -> None:
+        """Record that a page uses these releases. If the limit is exceeded, idle releases drop their results."""
+        releases.last_used = now = time.monotonic()
+        with self._lock:
+            self._known.add(releases)
+            bytes_over = sum(known.n_result_bytes for known in self._known) - self._most
+            if bytes_over > 0:
+                for old in sorted(self._known, key=lambda known: known.last_used):
+                    if bytes_over <= 0 or now - old.last_used < self._idle:
+                        break
+                    bytes_over -= old.n_result_bytes
+                    old.forget_results()
+
+
 RECENT: Final = Recent(400_000_000)
+RESULTS: Final = Results(200_000_000)
 
 
 @cache.by_table(everybody=256, session=96)
@@ -319,6 +366,7 @@ def sweep_job(table: Table, line: Line, folds: int = 1, *, check: bool = True) -
     """
     table = tables.read_by(table, line.settings)
     releases = _releases((table.schema_key, fingerprint(table.domain), *line.forest, folds), table, line)
+    RESULTS.use(releases)
     if check:
         releases.check(line.epsilons)
     return releases.job(line)
