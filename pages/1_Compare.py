@@ -12,6 +12,8 @@ from ui.compare.below import RULES_TAB, Below
 from ui.compare.code import grid_as_code
 from ui.compare.comparison_controls import result_of
 from ui.compare.insight import insight
+from ui.forest import recommended
+from ui.forest.forests import as_it_comes
 from ui.jobs import time_budget
 from ui.jobs.baselines import FITTING, baselines_of
 from ui.jobs.job import n_of_all, run
@@ -19,11 +21,10 @@ from ui.jobs.measures import MEASURES, scale_of
 from ui.jobs.results import SweepResult, headroom_of
 from ui.jobs.sweep_job import sweep_job
 from ui.jobs.warm_up import warm_up
-from ui.shared import figures, recommended, sidebar
+from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.downloads import offer_csv
 from ui.shared.epsilon import choose_epsilon
-from ui.shared.forests import as_it_comes
 from ui.shared.link import copy_link
 from ui.shared.page import open_page, sorry, table_header, titled
 from ui.shared.wording import plain

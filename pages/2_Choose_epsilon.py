@@ -19,6 +19,7 @@ from ui.choose import (
 )
 from ui.choose.answers import Answers
 from ui.compare.chart_and_table import about_delta, about_leaks
+from ui.forest import recommended
 from ui.jobs.baselines import FITTING, baselines_of
 from ui.jobs.first_release import first_releases
 from ui.jobs.job import n_of_all, run
@@ -26,7 +27,7 @@ from ui.jobs.measures import scale_of
 from ui.jobs.results import SweepResult, gathered, headroom_of, is_no_better_than_guessing
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.jobs.warm_up import warm_up
-from ui.shared import figures, recommended, sidebar
+from ui.shared import figures, sidebar
 from ui.shared.controls import LINKED
 from ui.shared.link import copy_link
 from ui.shared.page import open_page, sorry, table_header, titled

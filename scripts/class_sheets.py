@@ -25,9 +25,9 @@ from dpforest.risk import classroom
 from dpforest.risk.guarantee import MEMBERSHIP, Guarantee
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.tradeoff import DistinguishingGame
+from ui.forest.forests import EPSILONS
 from ui.learn import lesson_facts
 from ui.learn.steps import STEPS
-from ui.shared.forests import EPSILONS
 
 HOME = Path(__file__).parents[1]
 SHEETS = {

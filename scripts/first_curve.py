@@ -7,11 +7,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from ui.explore.first_look import PATH, as_json, key
+from ui.forest.forests import OPENING, ForestSettings, as_it_comes
 from ui.jobs.first_release import LAST
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
 from ui.shared.epsilon import grid_with
-from ui.shared.forests import OPENING, ForestSettings, as_it_comes
 
 
 def opening() -> tuple[tables.Table, ForestSettings]:

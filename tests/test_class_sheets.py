@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from dpforest.tables.datasets import catalog
 from ui.audit.rule_words import RULES
+from ui.forest.forests import FORESTS
 from ui.learn.theory_page import PANELS
-from ui.shared.forests import FORESTS
 
 HOME = Path(__file__).parents[1]
 

@@ -168,7 +168,7 @@ def test_neither_engine_nor_app_loads_the_recorder():
         "dpforest.plotting.audit",
         "dpforest.simulation.sweep",
         *(f"ui.audit.{name}" for name in PAGE),
-        "ui.shared.release",
+        "ui.releasing.release",
     )
     code = f"import sys, {', '.join(pages)}; assert 'dpforest.audit.replay.recorder' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -19,8 +19,8 @@ from dpforest.limits import MAX_BOUND, MAX_DEPTH
 from dpforest.models.base import AUTO
 from dpforest.models.depth_rules import fletcher_islam_depth
 from dpforest.models.shape_rules import jagannathan_shape
+from ui.forest.forests import ForestSettings
 from ui.shared import tables
-from ui.shared.forests import ForestSettings
 
 CAPPED = "leaves here; no paper has this limit"
 BY_PAPER = {"max_depth": None, "scale_share": "public"}  # with these settings, certified JPW uses the paper's rule

@@ -7,7 +7,7 @@ from dpforest.evaluation.smallest_epsilon import Answer, Reach, check_share
 from dpforest.plotting.choose import epsilon_by_forest, reach_curve
 from dpforest.plotting.compare import COLORS, MeasureScale, Series, SettingCurves, budget_map, comparison, multiples
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD
-from ui.shared.forests import FORESTS
+from ui.forest.forests import FORESTS
 
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
 SCALE = MeasureScale("accuracy", True, 0.5, 0.9, "the floor", "the ceiling")

@@ -19,8 +19,8 @@ from dpforest.tables.csv_table import read_csv
 from dpforest.tables.domain import Domain, Feature
 from tests.ui.test_guards import listening
 from tests.ui.test_use_page import choice
-from ui.shared import app_book
-from ui.shared.forests import ForestSettings
+from ui.forest.forests import ForestSettings
+from ui.releasing import app_book
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 
@@ -65,7 +65,8 @@ def content_of_dialog() -> None:
 
     from ui import state
     from ui.jobs.sweep_job import promise
-    from ui.shared import release, tables
+    from ui.releasing import release
+    from ui.shared import tables
 
     choice = st.session_state["choice"]
     table = choice.table

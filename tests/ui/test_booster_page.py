@@ -22,13 +22,14 @@ from ui.compare import comparison_controls
 from ui.compare.comparison_controls import Comparison
 from ui.explore import headline, rounds_tab
 from ui.explore.other_forests import OtherForests
+from ui.forest.forests import EPSILONS, TREES, ForestSettings, as_code, as_it_comes
 from ui.jobs import baselines
 from ui.jobs.measures import scale_of
 from ui.jobs.results import SweepResult, gathered
 from ui.jobs.sweep_job import Line, Releases, sweep_job
-from ui.shared import release, tables
+from ui.releasing import release
+from ui.shared import tables
 from ui.shared.attribute_effects import reversal_chance
-from ui.shared.forests import EPSILONS, TREES, ForestSettings, as_code, as_it_comes
 from ui.shared.loss_words import success_share
 from ui.shared.sidebar import Choice
 

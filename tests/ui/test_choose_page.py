@@ -15,12 +15,12 @@ from tests.ui.test_explore_page import button
 from ui.choose import answers as page_answers
 from ui.choose import membership, report, wish_controls
 from ui.choose.answers import Answers
+from ui.forest.forests import EPSILONS, FORESTS
 from ui.jobs import baselines
 from ui.jobs.lines import settings_of
 from ui.jobs.results import SweepResult, gathered
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
-from ui.shared.forests import EPSILONS, FORESTS
 
 KINDS = ["one greedy tree", "RF-E"]
 SMALL = "congressional_voting"  # tests with many releases use this table

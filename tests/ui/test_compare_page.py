@@ -21,12 +21,12 @@ from ui.compare import rules_tab
 from ui.compare.comparison_controls import HELD_OUT, WORST, Comparison
 from ui.compare.insight import insight
 from ui.explore import page as explore
+from ui.forest.forests import EPSILONS, FORESTS, MODES
 from ui.jobs import time_budget
 from ui.jobs.lines import settings_of
 from ui.jobs.results import SweepResult
 from ui.jobs.sweep_job import Line, splits_of, sweep_job
 from ui.shared import tables
-from ui.shared.forests import EPSILONS, FORESTS, MODES
 
 FEW = {"data": "zoo", "forests": "RF-E,one greedy tree", "releases_each": "2"}
 

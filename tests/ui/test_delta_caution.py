@@ -10,8 +10,8 @@ from dpforest.privacy.certificate import large_delta_caution
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from tests.ui.test_use_page import choice, use_page
-from ui.shared import release
-from ui.shared.forest_options import DELTA
+from ui.forest.forest_options import DELTA
+from ui.releasing import release
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 
@@ -48,7 +48,7 @@ def budget() -> None:
 def dialog() -> None:
     import streamlit as st
 
-    from ui.shared import release
+    from ui.releasing import release
 
     chosen = st.session_state["choice"]
     certificate, ledger = chosen.settings.estimator(chosen.table.domain).preview(

@@ -15,7 +15,7 @@ from dpforest.tables.domain import Domain, DomainError
 from dpforest.tables.features import Feature
 from ui.explore import data_tab, edited_cells
 from ui.explore.edited_cells import CELLS, SOURCE
-from ui.shared.forests import ForestSettings
+from ui.forest.forests import ForestSettings
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 

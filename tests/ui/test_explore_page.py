@@ -24,9 +24,10 @@ from tests.ui.app_words import words
 from tests.ui.desk import HIGHEST, LOWEST, answer, field, make_public, open_card
 from ui.choose import membership
 from ui.explore import data_tab, rows_fit
-from ui.shared import release, tables
-from ui.shared.forests import EPSILONS, FORESTS, ForestSettings, as_code
-from ui.shared.release import CHOSEN_BY_LOOKING
+from ui.forest.forests import EPSILONS, FORESTS, ForestSettings, as_code
+from ui.releasing import release
+from ui.releasing.release import CHOSEN_BY_LOOKING
+from ui.shared import tables
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 from ui.shared.wording import plain

@@ -11,7 +11,7 @@ import streamlit as st
 from ui.jobs.first_release import first_releases
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
-from ui.shared.forests import as_it_comes
+from ui.forest.forests import as_it_comes
 
 data = tables.bundled("zoo")
 table = tables.bundled_table(data, data.label)

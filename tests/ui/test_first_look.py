@@ -11,11 +11,11 @@ from dpforest.privacy import noisy_counts
 from dpforest.simulation.sweep import one_repeat
 from dpforest.trees import split_scores
 from ui.explore import first_look
+from ui.forest.forests import OPENING, as_it_comes
 from ui.jobs import warm_up
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
 from ui.shared.epsilon import grid_with
-from ui.shared.forests import OPENING, as_it_comes
 
 
 def opening():

@@ -16,8 +16,8 @@ from tests.ui.app_words import words
 from tests.ui.test_session_ledger import EXCHANGED, FIRST, GAUSS
 from ui.choose import report
 from ui.explore import budget_tab, curve_panel
-from ui.shared.forests import EPSILONS
-from ui.shared.release import after_this
+from ui.forest.forests import EPSILONS
+from ui.releasing.release import after_this
 from ui.shared.wording import sum_text
 
 DELTA = 1e-6
@@ -42,8 +42,8 @@ def budget_page(neighbors: str) -> None:
     """Show the Budget tab; streamlit runs this source as a page."""
     from tests.ui.test_gaussian_ledger import booster
     from ui.explore import budget_tab
+    from ui.forest.forests import ForestSettings
     from ui.shared import tables
-    from ui.shared.forests import ForestSettings
     from ui.shared.sidebar import Choice
 
     data = tables.bundled("zoo")
@@ -129,8 +129,9 @@ def release_page() -> None:
     import streamlit as st
 
     from tests.ui.test_gaussian_ledger import booster
-    from ui.shared import release, tables
-    from ui.shared.forests import ForestSettings
+    from ui.forest.forests import ForestSettings
+    from ui.releasing import release
+    from ui.shared import tables
     from ui.shared.sidebar import Choice
 
     data = tables.bundled("zoo")

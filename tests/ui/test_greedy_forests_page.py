@@ -7,9 +7,10 @@ import pytest
 from dpforest import ReleasedForest, load_dataset
 from dpforest.privacy.ledger import BudgetError
 from tests.ui.app_words import words
-from ui.shared import release, sidebar, tables
-from ui.shared.boost_controls import ALPHAS, BOUNDS
-from ui.shared.forests import FORESTS, ForestSettings, as_code
+from ui.forest.boost_controls import ALPHAS, BOUNDS
+from ui.forest.forests import FORESTS, ForestSettings, as_code
+from ui.releasing import release
+from ui.shared import sidebar, tables
 
 GREEDY = [name for name, kind in FORESTS.items() if kind.is_fitted_anew and kind.is_published]
 

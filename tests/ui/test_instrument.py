@@ -15,11 +15,11 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.app_words import visit
 from ui import state
 from ui.explore import instrument
+from ui.forest.boost_controls import ALPHAS, stop_of, stops
+from ui.forest.forests import as_it_comes
+from ui.forest.shape_controls import Shape
 from ui.jobs import first_release
 from ui.jobs.sweep_job import Line
-from ui.shared.boost_controls import ALPHAS, stop_of, stops
-from ui.shared.forests import as_it_comes
-from ui.shared.shape_controls import Shape
 
 NAMES = {"eps", "depth", "trees", "alpha", "alphas"}
 

@@ -6,9 +6,9 @@ import pytest
 from dpforest.plotting.style import flip_percent
 from dpforest.simulation.label_flips import relabeled_share
 from tests.ui.app_words import words
+from ui.forest.forests import MODES, as_it_comes
 from ui.jobs.sweep_job import Line, sweep_job
 from ui.shared import tables
-from ui.shared.forests import MODES, as_it_comes
 
 LABELS = [("majority labels", "certified"), ("majority labels", "as published"), ("RF-E", "certified")]
 LABELS += [("multinomial", "certified"), ("multinomial", "as published")]

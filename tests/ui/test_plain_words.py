@@ -10,7 +10,7 @@ import pytest
 
 from tests.ui.app_words import words
 from ui.explore.budget_tab import COMPOSED, NOT_LISTED
-from ui.shared.forests import FORESTS
+from ui.forest.forests import FORESTS
 
 HOME = Path(__file__).parents[2]
 SHOWN = [
@@ -28,7 +28,7 @@ ABSOLUTE = (
     r"|cannot be (traced|identified)"
 )
 # Some default numbers, such as a depth of 8, are choices of this project. No page may ascribe such a number to a paper,
-# in words like "the paper takes 11". `FORESTS` in ui/shared/forests.py names the source of each number.
+# in words like "the paper takes 11". `FORESTS` in ui/forest/forests.py names the source of each number.
 ASCRIBED = r"the paper('s rule)? (gives|takes)\b|the paper's rule"
 
 

@@ -402,7 +402,9 @@ def test_the_page_of_releases_lists_and_deletes_projects(folder):
 @pytest.mark.parametrize("variable", ["off", ""])
 def test_without_a_book_there_is_no_trace(monkeypatch, tmp_path, variable):
     monkeypatch.setenv("DPFOREST_DATA_DIR", variable)
-    monkeypatch.setattr("ui.shared.app_book.HostNames.of_config", lambda: None)  # as if other people reach the server
+    monkeypatch.setattr(
+        "ui.releasing.app_book.HostNames.of_config", lambda: None
+    )  # as if other people reach the server
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     app = session()
     assert len(app.file_uploader) == 1 and "roject" not in text(app)

@@ -5,14 +5,14 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.test_use_page import choice
-from ui.shared import release
+from ui.releasing import release
 
 
 def only_the_button() -> None:
     """Release, as the dialog does when a user presses its button."""
     import streamlit as st
 
-    from ui.shared import release
+    from ui.releasing import release
 
     if st.button("now"):
         release._release(st.session_state["choice"], 1)

@@ -16,9 +16,9 @@ from dpforest.tables.datasets import read_csv
 from tests.ui.app_words import words
 from tests.ui.desk import make_public
 from ui.explore import curve_panel
-from ui.shared import session_ledger
-from ui.shared.forests import EPSILONS
-from ui.shared.session_ledger import Release, delta_of, explained, groups, spent
+from ui.forest.forests import EPSILONS
+from ui.releasing import session_ledger
+from ui.releasing.session_ledger import Release, delta_of, explained, groups, spent
 
 FIRST = Release(
     1, "people.csv", "noisy counts", "digest", True, 1, Fraction(1, 2), "add-remove", "CERTIFIED", b'{"forest": 1}'

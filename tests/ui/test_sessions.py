@@ -24,11 +24,11 @@ from dpforest.simulation.splits import split_table
 from tests.ui.app_words import words
 from ui.choose import wish_controls
 from ui.explore import instrument
+from ui.forest.forests import as_it_comes
 from ui.jobs import first_release, sweep_job
 from ui.jobs.priority import Scheduler
 from ui.jobs.results import gathered
 from ui.jobs.sweep_job import Line, Recent, Releases, Results, SweepJob
-from ui.shared.forests import as_it_comes
 
 # Order of work in the queue
 

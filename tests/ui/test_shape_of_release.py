@@ -21,12 +21,12 @@ from dpforest.theory.measurements import empty_leaves_at
 from tests.ui.app_words import visit, words
 from ui.choose import more_data, report
 from ui.choose import wish_controls as choose_controls
+from ui.forest.forests import ForestSettings
 from ui.jobs import first_release
 from ui.jobs.lines import settings_of
 from ui.jobs.results import gathered
 from ui.jobs.sweep_job import Line, SweepJob, sweep_job
 from ui.shared import tables
-from ui.shared.forests import ForestSettings
 from ui.shared.tables import Table
 
 KIND, EPSILON, N_TREES, DEPTH = "boosted", 10.0, 10, 3

@@ -22,12 +22,12 @@ from dpforest.simulation.pieces import ONE_CELL
 from dpforest.simulation.splits import split_table
 from dpforest.simulation.sweep import one_repeat
 from dpforest.trees.routing import pack
+from ui.forest.forests import as_it_comes
 from ui.jobs import job
 from ui.jobs.baselines import Baselines
 from ui.jobs.results import gathered
 from ui.jobs.sweep_job import Line, Releases, SweepJob
 from ui.jobs.workers import Workers
-from ui.shared.forests import as_it_comes
 
 GRID = (0.1, 1.0, 10.0)
 

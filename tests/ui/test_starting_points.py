@@ -4,7 +4,7 @@ import pytest
 
 from dpforest.models.depth_rules import fletcher_islam_depth
 from tests.ui.app_words import controls
-from ui.shared.forests import FORESTS, MODES
+from ui.forest.forests import FORESTS, MODES
 
 
 def helps(app) -> dict[str, str]:

@@ -112,7 +112,7 @@ def only_the_question() -> None:
     """Ask the question as the release dialog does, and show whether the unit of privacy is known."""
     import streamlit as st
 
-    from ui.shared import release
+    from ui.releasing import release
 
     st.text(str(release._confirm_persons(st.session_state["table"])))
 

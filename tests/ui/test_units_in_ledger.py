@@ -16,9 +16,9 @@ from tests.ui.test_session_ledger import EXCHANGED, FIRST, GAUSS
 from tests.ui.test_session_ledger import state as state  # a fixture
 from tests.ui.test_use_page import choice
 from ui.explore import budget_tab
-from ui.shared import release, session_ledger
-from ui.shared.release import after_this
-from ui.shared.session_ledger import explained, not_added, promise_of, sentence, spent
+from ui.releasing import release, session_ledger
+from ui.releasing.release import after_this
+from ui.releasing.session_ledger import explained, not_added, promise_of, sentence, spent
 from ui.shared.sidebar import Choice
 
 PERSON = replace(FIRST, number=5, title="visits.csv", table_key="visits", unit="patient_id", epsilon=Fraction(1))
@@ -234,7 +234,8 @@ def release_page() -> None:
     import streamlit as st
 
     from tests.ui.test_units_in_ledger import visits
-    from ui.shared import release, session_ledger, tables
+    from ui.releasing import release, session_ledger
+    from ui.shared import tables
 
     of_visits = visits()
     domain = of_visits.table.domain

@@ -16,9 +16,10 @@ from dpforest.trees.forest import ForestFormatError
 from dpforest.trees.leaves import LabelLeaves
 from tests.conftest import every
 from tests.ui.app_words import words
-from ui.shared import release, sidebar, tables
+from ui.forest.forests import FORESTS, ForestSettings
+from ui.releasing import release
+from ui.shared import sidebar, tables
 from ui.shared.downloads import as_csv
-from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.sidebar import Choice
 
 DATA = Path(__file__).parents[1] / "data"

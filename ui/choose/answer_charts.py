@@ -13,8 +13,8 @@ from dpforest.plotting.compare import MeasureScale
 from dpforest.plotting.curve import mark_others
 from ui.choose.answer_words import by_forest
 from ui.choose.answers import Answers
+from ui.forest.forests import EPSILONS
 from ui.shared.epsilon import OTHERS
-from ui.shared.forests import EPSILONS
 from ui.shared.page import chart
 
 

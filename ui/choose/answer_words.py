@@ -12,7 +12,7 @@ from dpforest.risk.rounding import percent_down
 from dpforest.tables.features import plural
 from ui.choose.answers import Answers
 from ui.choose.wish_controls import SURE
-from ui.shared.forests import EPSILONS
+from ui.forest.forests import EPSILONS
 
 # For each measure of the page: a way to guess classes that does not look at the rows.
 GUESSING: Final = {

@@ -14,10 +14,10 @@ import numpy as np
 
 from dpforest.evaluation.smallest_epsilon import N_FIRST, Answer, Reach, least_n, smallest_epsilon
 from ui.choose.wish_controls import Wish
+from ui.forest.forests import EPSILONS, WITH_DELTA
 from ui.jobs.job import run
 from ui.jobs.results import SweepResult
 from ui.jobs.sweep_job import Line, SweepJob
-from ui.shared.forests import EPSILONS, WITH_DELTA
 
 CHECKING: Final = "Checking {name}: simulated release {n} of {total}"
 

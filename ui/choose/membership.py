@@ -29,9 +29,9 @@ from dpforest.tables.features import plural
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.rows import EncodedTable, read_rows
 from ui import state
+from ui.forest.forests import FORESTS, ForestSettings
 from ui.shared import cache
 from ui.shared.controls import drop_out_of_bounds
-from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.loss_words import at_delta, would_promise
 from ui.shared.page import drawn, titled
 from ui.shared.tables import Table, fingerprint, read_by

@@ -26,9 +26,9 @@ from dpforest.plotting.style import percent
 from dpforest.simulation.splits import Split
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import plural
+from ui.forest.forests import EPSILONS, FORESTS, ForestSettings
 from ui.jobs.job import Job, run
 from ui.shared import cache
-from ui.shared.forests import EPSILONS, FORESTS, ForestSettings
 from ui.shared.headroom_words import points
 from ui.shared.page import drawn, titled
 from ui.shared.tables import Table, fingerprint, read_by, split

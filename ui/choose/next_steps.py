@@ -7,9 +7,9 @@ import streamlit as st
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from ui import state
-from ui.shared import release
+from ui.forest.forests import ForestSettings
+from ui.releasing import release
 from ui.shared.epsilon import put_epsilon
-from ui.shared.forests import ForestSettings
 from ui.shared.link import hand_over
 from ui.shared.loss_words import at_delta
 from ui.shared.sidebar import Choice

@@ -20,13 +20,13 @@ from dpforest.risk.guarantee import Guarantee, guarantee_of
 from ui import state
 from ui.choose.answer_words import GUESSING
 from ui.choose.answers import Answers
+from ui.forest.forests import ForestSettings
 from ui.jobs.baselines import Baselines
 from ui.jobs.group_columns import GroupRates, choose_column
 from ui.jobs.results import SweepResult, ceiling_of, headroom_of
 from ui.jobs.sweep_job import promise as promise_of
 from ui.shared import tables
 from ui.shared.controls import LINKED
-from ui.shared.forests import ForestSettings
 from ui.shared.loss_words import would_promise
 from ui.shared.page import badge
 from ui.shared.tables import Table

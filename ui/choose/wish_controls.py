@@ -10,12 +10,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ui import state
 from ui.choose import risk_parts
+from ui.forest.forests import EPSILONS, FORESTS, MODES, ForestSettings
 from ui.jobs.lines import delta_control, lines_of
 from ui.jobs.measures import IN_PERCENT, MEASURES
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, drop_out_of_bounds, drop_unknown, follow, select
 from ui.shared.epsilon import choose_epsilon
-from ui.shared.forests import EPSILONS, FORESTS, MODES, ForestSettings
 from ui.shared.tables import Table
 
 # Choices for the share of releases that must reach the needed value.

@@ -14,9 +14,9 @@ import streamlit as st
 
 from dpforest.tables.features import plural
 from ui import state
+from ui.forest.forest_options import Option
+from ui.forest.forests import FORESTS, TREES, ForestSettings
 from ui.shared.controls import drop_unknown
-from ui.shared.forest_options import Option
-from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.wording import plain
 
 # The changes of each forest: "depth" and "trees" map to numbers, and the key of an option to the label of its value.
@@ -59,7 +59,7 @@ def applied(settings: ForestSettings, changes: Mapping[str, int | str], varied: 
 
     Examples
     --------
-    >>> from ui.shared.forests import as_it_comes
+    >>> from ui.forest.forests import as_it_comes
     >>> boosted = as_it_comes("boosted", "certified", 1.0, "add-remove")
     >>> applied(boosted, {"depth": 4, "trees": 21})[1], applied(boosted, {"depth": 4}, "depth")[1]
     (' (depth 4, 21 trees)', '')

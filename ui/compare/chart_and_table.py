@@ -17,14 +17,14 @@ from dpforest.plotting.curve import mark_others
 from dpforest.privacy.rationals import printed_decimal
 from dpforest.tables.features import plural
 from ui.compare.comparison_controls import Comparison
+from ui.forest.forest_options import DELTA
+from ui.forest.forests import FORESTS, ForestSettings
 from ui.jobs.baselines import Baselines
 from ui.jobs.measures import MEASURES, WORST
 from ui.jobs.results import SweepResult, headroom_of
 from ui.jobs.sweep_job import SweepJob
 from ui.shared import figures
 from ui.shared.epsilon import OTHERS
-from ui.shared.forest_options import DELTA
-from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.headroom_words import points
 from ui.shared.loss_words import at_delta, caution_on_delta
 from ui.shared.page import badge, chart

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpforest.models.base import ForestClassifier
+from ui.forest.forests import FORESTS, written
 from ui.jobs.sweep_job import Line
 from ui.shared import tables
-from ui.shared.forests import FORESTS, written
 from ui.shared.tables import Table
 
 

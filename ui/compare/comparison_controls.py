@@ -12,6 +12,7 @@ from dpforest.evaluation.groups import Groups
 from dpforest.plotting.compare import MeasureScale
 from ui import state
 from ui.compare import changed_settings
+from ui.forest.forests import EPSILONS, FORESTS, ForestSettings
 from ui.jobs.group_columns import choose_column, groups_of_splits
 from ui.jobs.lines import delta_control, lines_of, settings_of
 from ui.jobs.measures import IN_PERCENT, MEASURES, WORST
@@ -20,7 +21,6 @@ from ui.jobs.sweep_job import Line, SweepJob
 from ui.shared import sidebar
 from ui.shared.controls import LINKED, drop_list_with_unknown, drop_unknown, select
 from ui.shared.epsilon import grid_with
-from ui.shared.forests import EPSILONS, FORESTS, ForestSettings
 from ui.shared.tables import Table, read_by
 
 RELEASES: Final = (2, 4, 8, 20, 50)

@@ -19,12 +19,12 @@ from dpforest.tables.features import plural
 from ui import state
 from ui.compare.changed_settings import applied
 from ui.compare.comparison_controls import COARSE, Comparison
+from ui.forest.boost_controls import ALPHAS
+from ui.forest.forest_options import VOTING
 from ui.jobs.lines import settings_of
 from ui.jobs.results import SweepResult
 from ui.jobs.sweep_job import Line
-from ui.shared.boost_controls import ALPHAS
 from ui.shared.controls import LINKED, drop_unknown
-from ui.shared.forest_options import VOTING
 from ui.shared.tables import Table
 
 CONSTANT_ALPHAS = (0.0, 0.1, 0.5, 1.0)  # values of α that are the same on all levels

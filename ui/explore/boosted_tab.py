@@ -13,7 +13,7 @@ from dpforest import plotting
 from dpforest.plotting.style import flip_percent
 from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
-from ui.shared.boost_controls import what_measurements_say
+from ui.forest.boost_controls import what_measurements_say
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.wording import plain

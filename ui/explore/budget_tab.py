@@ -14,11 +14,12 @@ from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger, LedgerEntry, unit_noun
 from dpforest.privacy.loss import PURE, PrivacyLoss
 from dpforest.privacy.rationals import text_up
-from ui.shared import figures, session_ledger
+from ui.releasing import session_ledger
+from ui.releasing.release import certificate_text, released_here
+from ui.shared import figures
 from ui.shared.glossary import tip
 from ui.shared.loss_words import at_delta, caution_on_delta
 from ui.shared.page import chart, titled
-from ui.shared.release import certificate_text, released_here
 from ui.shared.sidebar import Choice
 from ui.shared.tables import n_persons
 from ui.shared.wording import epsilon_text, plain

@@ -20,12 +20,12 @@ from ui.explore.delta_gain import DeltaGain
 from ui.explore.headline import is_skewed
 from ui.explore.other_forests import OtherForests
 from ui.explore.stories import class_words
+from ui.forest.forests import FORESTS, ForestSettings
 from ui.jobs.baselines import Baselines, best_model, floor_of
 from ui.jobs.results import SweepResult, ceiling_of, headroom_of
 from ui.shared.controls import LINKED, drop_unknown
 from ui.shared.downloads import as_csv
 from ui.shared.epsilon import OTHERS
-from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.headroom_words import learns_nothing, what_helps, what_privacy_costs
 from ui.shared.loss_words import at_delta
 from ui.shared.page import badge, chart, titled

@@ -6,9 +6,9 @@ import streamlit as st
 
 from dpforest.plotting.style import percent
 from dpforest.tables.features import plural
+from ui.forest.forest_options import DELTA
 from ui.jobs.results import gathered
 from ui.jobs.sweep_job import Line, sweep_job
-from ui.shared.forest_options import DELTA
 from ui.shared.sidebar import Choice
 
 

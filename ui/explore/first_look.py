@@ -15,9 +15,9 @@ from typing import Any, Final
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger
 from dpforest.simulation.pieces import Row
+from ui.forest.forests import ForestSettings
 from ui.jobs.sweep_job import SweepJob
 from ui.shared.epsilon import grid_with
-from ui.shared.forests import ForestSettings
 from ui.shared.tables import Table, fingerprint
 
 PATH: Final = Path(__file__).parents[2] / "data" / "first_curve.json"

@@ -26,17 +26,17 @@ from dpforest.plotting.small_trees import small_trees
 from dpforest.plotting.style import percent
 from dpforest.simulation.views import ForestView
 from ui import state
+from ui.forest import boost_controls
+from ui.forest.forests import FORESTS, ForestSettings
+from ui.forest.shape_controls import Shape, take_depth, take_trees
 from ui.jobs.baselines import THIS_FOREST, Baselines
 from ui.jobs.priority import SCHEDULER
 from ui.jobs.results import SweepResult, ceiling_of
 from ui.jobs.sweep_job import Line, SweepJob, sweep_job
 from ui.jobs.workers import INTERACTIVE
 from ui.server.streamlit_patches.internals import let_draw_again
-from ui.shared import boost_controls
 from ui.shared.epsilon import grid_with, put_epsilon, scale_of
-from ui.shared.forests import FORESTS, ForestSettings
 from ui.shared.loss_words import at_delta
-from ui.shared.shape_controls import Shape, take_depth, take_trees
 from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split
 

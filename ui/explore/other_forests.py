@@ -8,10 +8,10 @@ from typing import Final
 from dpforest.evaluation.headroom import Headroom
 from dpforest.plotting.style import percent
 from dpforest.tables.features import plural
+from ui.forest.forest_options import ALLOW_DELTA, DELTA
+from ui.forest.forests import FORESTS, ForestSettings, as_it_comes
 from ui.jobs.results import gathered
 from ui.jobs.sweep_job import Line, SweepJob, sweep_job
-from ui.shared.forest_options import ALLOW_DELTA, DELTA
-from ui.shared.forests import FORESTS, ForestSettings, as_it_comes
 from ui.shared.sidebar import Choice
 
 RELEASES: Final = 3  # number of simulated releases of each forest

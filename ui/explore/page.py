@@ -25,16 +25,18 @@ from ui.explore import (
     welcome,
 )
 from ui.explore.stories import with_words
+from ui.forest import recommended
+from ui.forest.forests import ForestSettings
 from ui.jobs import first_release
 from ui.jobs.baselines import baselines_of
 from ui.jobs.results import SweepResult, is_no_better_than_guessing
 from ui.jobs.sweep_job import Line, SweepJob, promise, sweep_job
 from ui.jobs.warm_up import is_ready, warm_up, warm_up_the_rest
 from ui.jobs.workers import BACKGROUND
-from ui.shared import figures, recommended, release, sidebar, tables
+from ui.releasing import release
+from ui.shared import figures, sidebar, tables
 from ui.shared.controls import LINKED
 from ui.shared.epsilon import choose_epsilon, grid_with
-from ui.shared.forests import ForestSettings
 from ui.shared.page import open_page, sorry
 from ui.shared.sidebar import Choice
 

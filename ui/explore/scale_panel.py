@@ -9,8 +9,8 @@ from dpforest.simulation.views import ForestView
 from dpforest.tables.features import plural
 from dpforest.trees.released_scale import CELLS, TOP, scale_histograms
 from ui import state
+from ui.forest.forests import FORESTS
 from ui.shared.controls import drop_unknown
-from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import read_by, split

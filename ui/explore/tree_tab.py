@@ -20,8 +20,8 @@ from dpforest.trees.layout import LEAF
 from ui import state
 from ui.explore import boosted_tab, rounds_tab
 from ui.explore.follow_record import ask_index, choose_row, points, show_record
+from ui.forest.forests import FORESTS
 from ui.shared.controls import drop_unknown
-from ui.shared.forests import FORESTS
 from ui.shared.page import chart, titled
 from ui.shared.sidebar import Choice
 from ui.shared.tables import planned_rows, read_by

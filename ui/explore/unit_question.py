@@ -16,10 +16,10 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from ui import state
 from ui.explore.card_parts import proposal_of
+from ui.releasing.release import NO_COLUMN
 from ui.shared import tables
 from ui.shared.controls import drop_unknown
 from ui.shared.page import sorry, titled
-from ui.shared.release import NO_COLUMN
 from ui.shared.tables import Table
 from ui.shared.wording import plain
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dpforest.plotting.style import percent
+from ui.forest.forests import FORESTS
 from ui.jobs.job import n_of_all, run
 from ui.jobs.priority import SCHEDULER
 from ui.jobs.results import SweepResult, gathered
 from ui.jobs.sweep_job import SweepJob, sweep_job
 from ui.jobs.workers import INTERACTIVE
-from ui.shared.forests import FORESTS
 from ui.shared.tables import Table
 
 # A page draws its figures after `FIRST` releases if releases are quick, otherwise after one. It stops after `LAST`.

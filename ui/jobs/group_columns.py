@@ -15,9 +15,9 @@ from dpforest.simulation.pieces import unpacked
 from dpforest.tables.domain import Domain
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from ui import state
+from ui.forest.forests import ForestSettings
 from ui.jobs.sweep_job import splits_of
 from ui.shared.controls import select
-from ui.shared.forests import ForestSettings
 from ui.shared.tables import Table, read_by, split
 
 _PRESELECTED: Final = ("sex", "gender", "race", "age")  # the first of these columns in a table is preselected

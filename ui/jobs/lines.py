@@ -8,11 +8,11 @@ from dataclasses import replace
 import streamlit as st
 
 from ui import state
+from ui.forest import boost_controls
+from ui.forest.forest_options import ALLOW_DELTA, DELTA
+from ui.forest.forests import FORESTS, ForestSettings, as_it_comes
 from ui.jobs.sweep_job import Line
-from ui.shared import boost_controls
 from ui.shared.controls import LINKED
-from ui.shared.forest_options import ALLOW_DELTA, DELTA
-from ui.shared.forests import FORESTS, ForestSettings, as_it_comes
 from ui.shared.tables import Table
 
 

@@ -24,11 +24,11 @@ from dpforest.simulation.splits import Split
 from dpforest.simulation.sweep import one_repeat, simulation_for
 from dpforest.simulation.views import ForestView
 from dpforest.tables.domain import Domain
+from ui.forest.forests import EPSILONS, ForestSettings
 from ui.jobs.job import Job
 from ui.jobs.priority import Scheduler, held
 from ui.jobs.workers import N_CORES
 from ui.shared import cache, tables
-from ui.shared.forests import EPSILONS, ForestSettings
 from ui.shared.tables import Table, fingerprint
 
 N_JOBS: Final = min(N_CORES, 4)

@@ -19,9 +19,9 @@ from dpforest.simulation.splits import split_table
 from dpforest.simulation.sweep import simulation_for
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.routing import count_rows
+from ui.forest.forests import FORESTS, ForestSettings
 from ui.server.streamlit_patches.process import freeze_what_stays
 from ui.shared import cache
-from ui.shared.forests import FORESTS, ForestSettings
 
 Step = tuple[str, ...]  # ("engine", part), (forest, mode), or ("exact noise", estimator)
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ui.forest.forests import EPSILONS
 from ui.learn.later_steps import CHOOSE, DEPTH, PROOF, REBUILD
 from ui.learn.step import AUDIT, CHOOSE_EPSILON, EXPLORE, AnswerOption, Control, Link, Step
-from ui.shared.forests import EPSILONS
 
 HOOK: Final = Step(
     key="class",

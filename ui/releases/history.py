@@ -14,11 +14,11 @@ from dpforest.privacy.loss import GAUSSIAN
 from dpforest.tables.features import plural
 from ui import state
 from ui.releases import one_release
-from ui.shared.app_book import kept_book
+from ui.releasing.app_book import kept_book
+from ui.releasing.session_ledger import in_words
 from ui.shared.loss_words import at_delta
 from ui.shared.page import sorry, titled
 from ui.shared.projects import list_of_projects
-from ui.shared.session_ledger import in_words
 from ui.shared.wording import plain, sum_text
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpforest.book import Book, Booking, RecordError, ReleaseRecord
 from ui import state
-from ui.shared import record_question
+from ui.releasing import record_question
 from ui.shared.controls import drop_unknown
 from ui.shared.page import sorry
 from ui.shared.wording import plain, sum_text

@@ -20,14 +20,14 @@ from dpforest.tables.features import Feature, plural, text
 from dpforest.trees.forest import ForestFormatError, ReleasedForest
 from dpforest.voting import CLIPPED_LOGISTIC
 from ui import state
+from ui.releasing.release import certificate_text
+from ui.releasing.session_ledger import releases_in_session
 from ui.server import uploads
 from ui.shared import cache, figures, tables
 from ui.shared.attribute_effects import show_effects
 from ui.shared.downloads import offer_csv
 from ui.shared.loss_words import at_delta
 from ui.shared.page import Badge, sorry, titled
-from ui.shared.release import certificate_text
-from ui.shared.session_ledger import releases_in_session
 from ui.shared.wording import epsilon_text, plain
 
 FILE = "a file"

@@ -6,9 +6,9 @@ import streamlit as st
 
 from dpforest.book import RecordError, ReleaseRecord, verify
 from dpforest.limits import MAX_UPLOAD_MB
+from ui.releasing.record_question import downloads
 from ui.shared.loss_words import at_delta
 from ui.shared.page import sorry
-from ui.shared.record_question import downloads
 from ui.shared.wording import plain, sum_text
 
 

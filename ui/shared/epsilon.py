@@ -8,8 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui import state
+from ui.forest.forests import EPSILONS
 from ui.shared.controls import LINKED, drop_unknown, say_nearest
-from ui.shared.forests import EPSILONS
 from ui.shared.wording import plain
 
 LEAST: Final = 0.001

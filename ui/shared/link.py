@@ -10,9 +10,9 @@ import streamlit as st
 
 from dpforest.models.budget import AUTO
 from ui import state
+from ui.forest.forest_options import ALLOW_DELTA, DELTA
+from ui.forest.forests import FORESTS, MODES, ForestSettings
 from ui.shared.epsilon import put_epsilon
-from ui.shared.forest_options import ALLOW_DELTA, DELTA
-from ui.shared.forests import FORESTS, MODES, ForestSettings
 
 # For each page, its controls whose values are passed on to other pages. All pages also pass on `PRESENT`.
 _TABLE: Final = (state.DATA, state.LABEL)

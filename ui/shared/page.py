@@ -12,10 +12,11 @@ from dpforest.plotting import CONFIG
 from dpforest.plotting.style import PRIVATE
 from dpforest.tables.out_of_domain import OutOfDomainWarning
 from ui import state
+from ui.releasing import session_ledger
 from ui.server.streamlit_patches import styles
 from ui.server.streamlit_patches.internals import UncheckedFigure
 from ui.server.uploads import lesson_only
-from ui.shared import figures, link, session_ledger
+from ui.shared import figures, link
 from ui.shared.controls import LINKED
 from ui.shared.tables import Table, counted
 from ui.shared.wording import plain

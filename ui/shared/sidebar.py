@@ -17,17 +17,19 @@ from dpforest.tables.domain import DomainError
 from dpforest.tables.features import plural
 from dpforest.trees.split_scores import depends_on_rows
 from ui import state
+from ui.forest import boost_controls
+from ui.forest.forest_options import Option
+from ui.forest.forests import FORESTS, MODES, NEIGHBORS, OPENING, ForestSettings, as_code
+from ui.forest.shape_controls import Shape, choose_shape
+from ui.releasing import session_ledger
+from ui.releasing.app_book import is_kept
 from ui.server import uploads
-from ui.shared import boost_controls, cache, session_ledger, tables
-from ui.shared.app_book import is_kept
+from ui.shared import cache, tables
 from ui.shared.controls import LINKED, drop_list_with_unknown, drop_unknown, follow, select
-from ui.shared.forest_options import Option
-from ui.shared.forests import FORESTS, MODES, NEIGHBORS, OPENING, ForestSettings, as_code
 from ui.shared.link import copy_link
 from ui.shared.loss_words import caution_on_delta
 from ui.shared.page import sorry
 from ui.shared.projects import forest_settings, open_project, welcome_back
-from ui.shared.shape_controls import Shape, choose_shape
 from ui.shared.tables import Table
 from ui.shared.wording import plain, unbroken
 

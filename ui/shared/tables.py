@@ -21,8 +21,8 @@ from dpforest.tables.features import plural, text
 from dpforest.tables.out_of_domain import OutOfDomainCells
 from dpforest.tables.units import UnitRegistry
 from ui import state
+from ui.forest.forests import ForestSettings
 from ui.shared import cache
-from ui.shared.forests import ForestSettings
 
 UPLOAD = "upload a CSV"
 DEFAULT = "breast_wisconsin"

@@ -15,10 +15,11 @@ import streamlit as st
 
 from dpforest.book import Book, BookError, StaleProjectError
 from ui import state
-from ui.shared import session_ledger, tables
-from ui.shared.app_book import is_kept, kept_book
+from ui.releasing import session_ledger
+from ui.releasing.app_book import is_kept, kept_book
+from ui.releasing.population_question import NEW as NEW_PEOPLE
+from ui.shared import tables
 from ui.shared.page import sorry
-from ui.shared.population_question import NEW as NEW_PEOPLE
 from ui.shared.projects import content, forest_settings
 from ui.shared.tables import Table
 from ui.shared.wording import plain

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpforest.book import Book, BookError
 from dpforest.limits import MAX_DOMAIN_BYTES
 from ui import state
-from ui.shared.app_book import is_kept, kept_book
+from ui.releasing.app_book import is_kept, kept_book
 from ui.shared.controls import drop_unknown
 from ui.shared.page import sorry
 from ui.shared.projects import forest_settings, open_project, project_file

@@ -15,12 +15,10 @@ from dpforest.privacy.tradeoff_curve import steps_of
 from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural
 from ui import state
-from ui.shared import cache, population_question, record_question, tables
-from ui.shared.app_book import kept_book
-from ui.shared.loss_words import at_delta, caution_on_delta, guess_words
-from ui.shared.page import badge, sorry
-from ui.shared.population_question import ChosenPopulation
-from ui.shared.session_ledger import (
+from ui.releasing import population_question, record_question
+from ui.releasing.app_book import kept_book
+from ui.releasing.population_question import ChosenPopulation
+from ui.releasing.session_ledger import (
     Release,
     delta_of,
     groups,
@@ -36,6 +34,9 @@ from ui.shared.session_ledger import (
     spent,
     table_names,
 )
+from ui.shared import cache, tables
+from ui.shared.loss_words import at_delta, caution_on_delta, guess_words
+from ui.shared.page import badge, sorry
 from ui.shared.sidebar import Choice
 from ui.shared.tables import Table
 from ui.shared.wording import epsilon_text, plain, sum_text

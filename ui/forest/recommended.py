@@ -12,8 +12,8 @@ from dpforest.limits import MAX_BOUND
 from dpforest.privacy.ledger import unit_noun
 from dpforest.tables.features import plural
 from ui import state
+from ui.forest.forests import FORESTS, ForestSettings, as_it_comes
 from ui.shared import cache, tables
-from ui.shared.forests import FORESTS, ForestSettings, as_it_comes
 from ui.shared.loss_words import at_delta
 from ui.shared.page import badge
 from ui.shared.tables import Table

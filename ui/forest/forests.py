@@ -14,7 +14,7 @@ from dpforest.models.boosting.round_rule import MOST_DEPTH, MOST_ROUNDS
 from dpforest.models.budget import AUTO
 from dpforest.models.shape_rules import MOST_AUTO_DEPTH
 from dpforest.tables.domain import Domain
-from ui.shared import forest_options as controls
+from ui.forest import forest_options as controls
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from streamlit.delta_generator import DeltaGenerator
 from dpforest.book import Book, BookError, Cost, Population
 from dpforest.tables.features import plural
 from ui import state
+from ui.releasing.session_ledger import Release, in_words
 from ui.shared.loss_words import at_delta
 from ui.shared.page import sorry
-from ui.shared.session_ledger import Release, in_words
 from ui.shared.tables import Table
 from ui.shared.wording import plain, sum_text
 

@@ -25,9 +25,9 @@ from dpforest.privacy.tradeoff_curve import Steps
 from dpforest.risk.guarantee import Guarantee
 from dpforest.tables.features import plural, text
 from ui import state
-from ui.shared import app_book
+from ui.forest.forests import NEIGHBORS
+from ui.releasing import app_book
 from ui.shared.controls import among, drop_unknown
-from ui.shared.forests import NEIGHBORS
 from ui.shared.loss_words import at_delta, belief_words, guess_words
 from ui.shared.tables import Table
 from ui.shared.wording import plain, sum_text

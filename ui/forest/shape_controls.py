@@ -14,9 +14,10 @@ from dpforest.models.random.spec import ForestSpec
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.features import plural
 from ui import state
-from ui.shared import boost_controls, cache
+from ui.forest import boost_controls
+from ui.forest.forests import FORESTS, TREES, ForestSettings
+from ui.shared import cache
 from ui.shared.controls import LINKED, say_nearest
-from ui.shared.forests import FORESTS, TREES, ForestSettings
 from ui.shared.tables import Table, fingerprint, planned_rows
 
 ROWS_WITHOUT_A_TABLE: Final = 1_000
