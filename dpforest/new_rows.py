@@ -51,7 +51,7 @@ class Predictions:
     share_name: str = PROBABILITY
 
     @property
-    def fits(self) -> np.ndarray:
+    def is_predicted(self) -> np.ndarray:
         """Whether each row is predicted, as a bool array of shape (n_rows,)."""
         return np.array([not reason for reason in self.reasons], dtype=bool)
 
@@ -117,9 +117,9 @@ def predict_csv(forest: ReleasedForest, csv: CsvTable) -> Predictions:
     # Cells are read by the rules of the fit, but in the CSV format of this file.
     rows = csv.read_with(replace(forest.domain, classes=(), label="", reading=csv.reading))
     reasons = why_not_predicted(forest.domain, rows)
-    fits = np.array([not reason for reason in reasons], dtype=bool)
-    predicted, shares = _predicted(forest, rows, fits)
-    n_clipped = int(forest.domain.report(rows[fits])["clipped"].sum())
+    is_predicted = np.array([not reason for reason in reasons], dtype=bool)
+    predicted, shares = _predicted(forest, rows, is_predicted)
+    n_clipped = int(forest.domain.report(rows[is_predicted])["clipped"].sum())
     return Predictions(predicted, shares, reasons, n_clipped, VOTES if forest.voting == "majority" else PROBABILITY)
 
 
@@ -152,15 +152,15 @@ def why_not_predicted(domain: Domain, rows: pd.DataFrame) -> list[str]:
     return ["not predicted: " + "; ".join(descriptions[row]) if row.any() else "" for row in refused]
 
 
-def _predicted(forest: ReleasedForest, rows: pd.DataFrame, fits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _predicted(forest: ReleasedForest, rows: pd.DataFrame, is_predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the predicted class of each row and its share; "" and NaN for rows that cannot be predicted.
 
     If such a row exists, all classes are texts, because `Predictions.next_to` writes reasons into the same column.
     """
-    if fits.all():
+    if is_predicted.all():
         return forest.predict(rows), forest.class_shares(rows).max(axis=1)
     predicted, shares = np.full(len(rows), "", dtype=object), np.full(len(rows), np.nan)
-    if fits.any():
-        predicted[fits] = [text(p) for p in forest.predict(rows[fits])]
-        shares[fits] = forest.class_shares(rows[fits]).max(axis=1)
+    if is_predicted.any():
+        predicted[is_predicted] = [text(p) for p in forest.predict(rows[is_predicted])]
+        shares[is_predicted] = forest.class_shares(rows[is_predicted]).max(axis=1)
     return predicted, shares

@@ -233,7 +233,7 @@ def unit_of(content):
     return "person"
 
 
-def check_asked(content):
+def check_scale_and_row_count(content):
     """Raise Mismatch if only one of file and ledger has a scale, or if n_rows is neither charged nor public."""
     questions = [str(entry["what"]) for entry in content["ledger"]["entries"]]
     if ("scale" in content) != any(what.startswith("scale of numeric attributes") for what in questions):
@@ -308,7 +308,7 @@ def check(content):
         raise Mismatch("A certificate must give a reason if it is not certified, and none if it is.")
     if (ledger.get("kind", "pure"), ledger["neighbors"]) != (kind, relation) or ledger["closed"] is not True:
         raise Mismatch("The ledger is not closed, or its kind or relation differs from the certificate's.")
-    check_asked(content)
+    check_scale_and_row_count(content)
     noun = unit_of(content)
     changes = 1 if relation == "add-remove" else 2
     costs = {ALL: Fraction(0)}

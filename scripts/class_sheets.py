@@ -52,7 +52,7 @@ def sure(epsilon: float, prior: float = 0.5, rows: int = 1) -> str:
 
 def mean_rebuilt(trees: int, epsilon: float | None = None) -> str:
     """Return how many of thirty students an attacker reconstructs, as the mean over made-up school classes."""
-    return f"{classroom.numbers_right(trees, epsilon).mean():.1f}"
+    return f"{classroom.n_right_by_class(trees, epsilon).mean():.1f}"
 
 
 def limit(epsilon: float) -> str:

@@ -215,7 +215,7 @@ def reconstruction(trees: int, epsilon: float | None) -> dict:
 
     Return the mean number of reconstructed students, and the share of school classes that are reconstructed completely.
     """
-    right = classroom.numbers_right(trees, epsilon)
+    right = classroom.n_right_by_class(trees, epsilon)
     return {
         "right": round(float(right.mean()), DIGITS),
         "all_thirty": round(float((right == classroom.N_STUDENTS).mean()), DIGITS),

@@ -26,7 +26,7 @@ from dpforest.privacy.release import DRAW, rate_for
 # Largest number of releases of each table from which the attack chooses the event. The bound uses other releases.
 SEARCH: Final = 1_000_000
 # Numbers of releases of each table after which the attack computes a bound.
-LOOKS: Final = tuple(a * 10**e for e in range(2, 7) for a in (1, 2, 5)) + (10_000_000, 20_000_000)
+RELEASE_COUNTS: Final = tuple(a * 10**e for e in range(2, 7) for a in (1, 2, 5)) + (10_000_000, 20_000_000)
 CONFIDENCE: Final = 0.999
 SECONDS: Final = 4.0  # default time limit of an attack
 _CHUNK: Final = 100_000  # number of releases between two reports of progress
@@ -155,7 +155,7 @@ def _provable(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 
     The event may be more likely on either table. The function estimates a bound for both cases, and returns the larger.
     """
-    n, z = LOOKS[-1], 5.0  # z is the number of standard errors between an estimate and a limit
+    n, z = RELEASE_COUNTS[-1], 5.0  # z is the number of standard errors between an estimate and a limit
     out = np.zeros(len(log_p))
     for a, b in ((log_p, log_q), (log_q, log_p)):
         is_event = a > b + 1e-12
@@ -224,8 +224,8 @@ def attack_leaf(
     """Draw releases of both tables, and yield a lower bound on the loss as the number of releases grows.
 
     The attack chooses an event from a separate sample; the bound uses all later releases. The attack computes a bound
-    after each number of releases in `LOOKS`. The error probability 1 - confidence is divided among all these bounds, so
-    that they hold at once, whenever the attack stops.
+    after each number of releases in `RELEASE_COUNTS`. The error probability 1 - confidence is divided among all these
+    bounds, so that they hold at once, whenever the attack stops.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def attack_leaf(
         The new bound; None if this step only reports progress.
     """
     start = monotonic()
-    looks = tuple(size for size in LOOKS if most is None or size <= most)
+    looks = tuple(size for size in RELEASE_COUNTS if most is None or size <= most)
     search = SEARCH if most is None else min(SEARCH, most)
     total = search + looks[-1]
     n = 0

@@ -30,14 +30,14 @@ class LeafCurves:
         Claimed ε of each rule.
     n_classes : int
         Number of classes.
-    gap : int array of shape (n_gaps,)
+    lead : int array of shape (n_leads,)
         Lead of the top class over all other classes, in rows.
-    flip : dict of float array of shape (n_gaps,)
+    flip : dict of float array of shape (n_leads,)
         For each rule, the probability that another label is released; at lead 0, the value (K - 1)/K of an empty leaf
         with K classes.
-    floor : float array of shape (n_gaps,)
+    floor : float array of shape (n_leads,)
         Least flip rate of any rule that is ε-private under add-remove and treats all classes alike.
-    loss : dict of float array of shape (n_gaps,)
+    loss : dict of float array of shape (n_leads,)
         For each rule, the privacy loss of one added (or replaced) row at this lead.
     crossing : int
         First lead at which the flip rate of the published rule "smooth-sensitivity" is below `floor`.
@@ -47,7 +47,7 @@ class LeafCurves:
 
     epsilon: float
     n_classes: int
-    gap: np.ndarray
+    lead: np.ndarray
     flip: dict[str, np.ndarray]
     floor: np.ndarray
     loss: dict[str, np.ndarray]
@@ -106,11 +106,11 @@ def crossing(epsilon: float, n_classes: int = 2) -> int:
     >>> [crossing(e) for e in (0.01, 0.1, 1, 10)]
     [739, 47, 2, 1]
     """
-    gap = np.arange(1, math.ceil(max(math.log(1600 / epsilon), 1) / epsilon) + 3)
-    leaf = gap[:, None] * np.eye(1, n_classes, dtype=int)
+    lead = np.arange(1, math.ceil(max(math.log(1600 / epsilon), 1) / epsilon) + 3)
+    leaf = lead[:, None] * np.eye(1, n_classes, dtype=int)
     flip = log_pmf("smooth-sensitivity", leaf, epsilon)[:, -1] + math.log(n_classes - 1)
-    floor = math.log((n_classes - 1) / n_classes) - epsilon * gap
-    return int(gap[np.argmax(flip < floor)])
+    floor = math.log((n_classes - 1) / n_classes) - epsilon * lead
+    return int(lead[np.argmax(flip < floor)])
 
 
 def leaf_curves(epsilon: float, n_classes: int, neighbors: str) -> LeafCurves:
@@ -123,19 +123,19 @@ def leaf_curves(epsilon: float, n_classes: int, neighbors: str) -> LeafCurves:
     first_over = {rule: int(places[0]) if len(places) else None for rule, places in above.items()}
     peaks = [int(loss.argmax()) for loss in losses.values()]
     evenly = np.linspace(0, leads[-1], min(len(leads), _POINTS)).round().astype(int)
-    gap = np.unique(
+    lead = np.unique(
         [*evenly, crossing_lead - 1, crossing_lead, *peaks, *(f for f in first_over.values() if f is not None)]
     )
-    flip = {rule: flip_by_gap(rule, gap, n_classes, rate) for rule, rate in rates.items()}
+    flip = {rule: flip_by_gap(rule, lead, n_classes, rate) for rule, rate in rates.items()}
     for rate in flip.values():
         rate[0] = (n_classes - 1) / n_classes
     return LeafCurves(
         epsilon,
         n_classes,
-        gap,
+        lead,
         flip,
-        flip_floor(gap, epsilon, n_classes),
-        {rule: loss[gap] for rule, loss in losses.items()},
+        flip_floor(lead, epsilon, n_classes),
+        {rule: loss[lead] for rule, loss in losses.items()},
         crossing_lead,
         first_over,
     )

@@ -15,7 +15,7 @@ from dpforest.book.copies import merge, read_copy, to_json
 from dpforest.book.errors import BookError
 from dpforest.book.population import Booking, Population, check_cost, check_name
 from dpforest.book.projects import check_revision
-from dpforest.book.rows import booking_of, insert, limits, listed, now, population_of
+from dpforest.book.rows import booking_of, database_limits, insert, listed, now, population_of
 from dpforest.book.store import Store, default_path
 from dpforest.book.sums import Cost
 
@@ -92,11 +92,13 @@ class Book:
         with self._store.writing() as db:
             if db.execute("SELECT 1 FROM populations WHERE name = ?", (name,)).fetchone():
                 raise BookError(f"There already is a population “{name}”. Book on it, or choose another name.")
-            db.execute("INSERT INTO populations VALUES (?, ?, ?, ?)", (name, *limits(cap, rows_per_person), now()))
+            db.execute(
+                "INSERT INTO populations VALUES (?, ?, ?, ?)", (name, *database_limits(cap, rows_per_person), now())
+            )
 
     def set_cap(self, name: str, cap: float | str | Fraction | None) -> None:
         """Set the largest ε that the sum of all releases may reach; None for no cap."""
-        cap_text, _ = limits(cap, None)
+        cap_text, _ = database_limits(cap, None)
         with self._store.writing() as db:
             population_of(db, name)
             db.execute("UPDATE populations SET cap = ? WHERE name = ?", (cap_text, name))
@@ -106,7 +108,7 @@ class Book:
 
         Raise BookError for a smaller number than before, which would lower the total loss of earlier releases.
         """
-        limits(None, rows)
+        database_limits(None, rows)
         with self._store.writing() as db:
             before = population_of(db, name).rows_per_person
             if before is not None and rows < before:

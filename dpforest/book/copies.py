@@ -8,7 +8,7 @@ from typing import Any
 
 from dpforest.book.errors import BookError
 from dpforest.book.population import Booking, check_cost, check_name
-from dpforest.book.rows import from_row, insert, limits
+from dpforest.book.rows import database_limits, from_row, insert
 from dpforest.book.sums import Cost
 from dpforest.privacy.loss import PrivacyLoss
 from dpforest.privacy.rationals import written_fraction
@@ -30,7 +30,7 @@ def read_copy(content: Any) -> tuple[list[tuple[str, str | None, int | None, str
         populations = []
         for entry in content["populations"]:
             check_name(entry["name"], "A population")
-            entry_limits = limits(entry["cap"], entry["rows_per_person"])
+            entry_limits = database_limits(entry["cap"], entry["rows_per_person"])
             populations.append((entry["name"], *entry_limits, str(entry["created"])))
         names = {entry[0] for entry in populations}
         bookings = [_read_booking(entry, names) for entry in content["bookings"]]

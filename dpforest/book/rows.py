@@ -14,7 +14,7 @@ from dpforest.book.population import Booking, Population, exact_cap
 from dpforest.book.sums import Cost, as_loss
 from dpforest.privacy.loss import PrivacyLoss
 
-MOST_ROWS: Final = 1_000_000_000  # largest number of rows of one person that a book accepts
+MOST_ROWS_PER_PERSON: Final = 1_000_000_000  # largest number of rows of one person that a book accepts
 
 
 def population_of(db: sqlite3.Connection, name: str) -> Population:
@@ -68,11 +68,13 @@ def insert(db: sqlite3.Connection, booking: Booking) -> None:
     db.executemany("INSERT INTO notes VALUES (?, ?, ?)", [(booking.id, *note) for note in booking.notes])
 
 
-def limits(cap: Any, rows_per_person: Any) -> tuple[str | None, int | None]:
+def database_limits(cap: Any, rows_per_person: Any) -> tuple[str | None, int | None]:
     """Convert a cap and a number of rows per person to database values. Raise BookError if one is out of range."""
-    if rows_per_person is not None and (type(rows_per_person) is not int or not 1 <= rows_per_person <= MOST_ROWS):
+    if rows_per_person is not None and (
+        type(rows_per_person) is not int or not 1 <= rows_per_person <= MOST_ROWS_PER_PERSON
+    ):
         raise BookError(
-            f"The number of rows of one person is a whole number from 1 to {MOST_ROWS:,}, not "
+            f"The number of rows of one person is a whole number from 1 to {MOST_ROWS_PER_PERSON:,}, not "
             f"{str(rows_per_person)[:40]}."
         )
     exact = exact_cap(cap)

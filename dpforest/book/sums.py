@@ -48,10 +48,10 @@ def loss_under(cost: Fraction | PrivacyLoss, neighbors: str, relation: str) -> P
     return as_loss(cost) if neighbors == relation else as_loss(cost).replace_one()
 
 
-def counted(epsilon: Fraction, neighbors: str, relation: str) -> Fraction:
+def epsilon_under(epsilon: Fraction, neighbors: str, relation: str) -> Fraction:
     """Convert the ε of one pure release (δ = 0) to `relation`, the relation of a sum (`loss_under`).
 
-    >>> counted(Fraction(1, 2), "add-remove", "replace-one")
+    >>> epsilon_under(Fraction(1, 2), "add-remove", "replace-one")
     Fraction(1, 1)
     """
     return loss_under(epsilon, neighbors, relation).pure_epsilon

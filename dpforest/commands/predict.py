@@ -42,23 +42,23 @@ def predict(options: argparse.Namespace) -> tuple[int, dict[str, Any], str]:
     rows = result.next_to(csv.table, forest.domain.label)
     write_whole(path, rows.to_csv(index=False).encode("utf-8"), mode=0o600)
     terminal.progress(3, 3, "Done")
-    n_predicted = int(result.fits.sum())
+    n_predicted = int(result.is_predicted.sum())
     n_refused = len(rows) - n_predicted
-    words = (
+    text = (
         f"{plural(n_predicted, 'prediction')} in {path}. The file repeats your rows, so keep it where your rows are "
         "kept. Some cells may be written differently, such as 1,000 as 1000."
     )
     if n_refused:
-        words += f" {plural(n_refused, 'row')} cannot be predicted; the first column states why."
+        text += f" {plural(n_refused, 'row')} cannot be predicted; the first column states why."
     if result.n_clipped:
-        words += f" {plural(result.n_clipped, 'value')} outside of the public bounds counted as the nearest bound."
+        text += f" {plural(result.n_clipped, 'value')} outside of the public bounds counted as the nearest bound."
     content = {
         "file": str(path),
         "n_predicted": n_predicted,
         "n_not_predicted": n_refused,
         "n_clipped": result.n_clipped,
     }
-    return terminal.FLAWED if n_refused else terminal.OK, content, words
+    return terminal.FLAWED if n_refused else terminal.OK, content, text
 
 
 def _new_file(options: argparse.Namespace) -> Path:

@@ -176,7 +176,7 @@ def _result(plan: Plan, made: MadeRelease, files: ReleaseFiles) -> tuple[int, di
     total = plan.book.population(name).total()
     at_delta = f" at δ = {text_up(total.delta)}" if total.delta else ""
     paths = {kind: str(path) for kind, path in files.written.items()}
-    words = f"Released: {', '.join(paths.values())}.\n“{name}”: ε = {text_up(total.epsilon)}{at_delta}."
+    text = f"Released: {', '.join(paths.values())}.\n“{name}”: ε = {text_up(total.epsilon)}{at_delta}."
     content = {
         "files": paths,
         "epsilon": float_up(Fraction(certificate.epsilon or 0)),
@@ -185,7 +185,7 @@ def _result(plan: Plan, made: MadeRelease, files: ReleaseFiles) -> tuple[int, di
         "total_epsilon": text_up(total.epsilon),
         "total_delta": total.delta,
     }
-    return terminal.FLAWED if flaws else terminal.OK, content, " ".join([words, *flaws])
+    return terminal.FLAWED if flaws else terminal.OK, content, " ".join([text, *flaws])
 
 
 def _write_record(record: ReleaseRecord | None, files: ReleaseFiles) -> list[str]:

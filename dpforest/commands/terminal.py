@@ -67,7 +67,7 @@ def run(name: str, work: Callable[[], tuple[int, dict[str, Any], str]], *, as_js
             stream.reconfigure(errors="backslashreplace")
     try:
         with _warnings_as_notes():
-            code, content, words = work()
+            code, content, text = work()
     except (ValueError, OSError) as problem:
         sentence, is_spent = reason_of(problem), isinstance(problem, SpentError)
         if as_json:
@@ -77,7 +77,7 @@ def run(name: str, work: Callable[[], tuple[int, dict[str, Any], str]], *, as_js
     except KeyboardInterrupt:
         note(f"{name}: stopped.")
         return FAILED
-    show(json.dumps(content, ensure_ascii=False, indent=1) if as_json else words)
+    show(json.dumps(content, ensure_ascii=False, indent=1) if as_json else text)
     return code
 
 
@@ -91,20 +91,20 @@ def show(result: str) -> None:
         note(f"The result could not be printed to the standard output ({problem.strerror}). It is:\n{result}")
 
 
-def note(words: str) -> None:
+def note(text: str) -> None:
     """Print a message to the standard error, if it is open."""
     if sys.stderr is not None:
         with suppress(OSError):
-            print(printable(words), file=sys.stderr, flush=True)
+            print(printable(text), file=sys.stderr, flush=True)
 
 
-def printable(words: str) -> str:
+def printable(text: str) -> str:
     r"""Return a text in which characters that change the state of a terminal are question marks.
 
     >>> printable("e\x1b[31mvil.csv")
     'e?[31mvil.csv'
     """
-    return _CONTROL.sub("?", words)
+    return _CONTROL.sub("?", text)
 
 
 def progress(done: int, total: int, step: str) -> None:

@@ -30,13 +30,13 @@ class Rate(NamedTuple):
     ----------
     rows : bool array of shape (n_test,)
         Whether the mean includes each row.
-    flips : bool array of shape (n_test,)
+    counts_misclassified : bool array of shape (n_test,)
         How the value of each row is computed. False: 1 if the row is correctly classified, else 0. True: 1 if it is
         misclassified, else 0.
     """
 
     rows: np.ndarray
-    flips: np.ndarray
+    counts_misclassified: np.ndarray
 
 
 def rates(y: np.ndarray, classes: Sequence[object], positive: int) -> dict[str, Rate]:
@@ -103,7 +103,7 @@ def by_group(right: np.ndarray, rate: Rate, groups: Groups, *, alpha: float = 0.
     >>> by_group(right, rates(np.array([0, 1, 0, 1]), [0, 1], 1)["accuracy"], groups).rate.tolist()
     [1.0, 0.25]
     """
-    mean = _mean(right[:, rate.rows] != rate.flips[rate.rows], rate.rows, groups)
+    mean = _mean(right[:, rate.rows] != rate.counts_misclassified[rate.rows], rate.rows, groups)
     alpha_of_group = alpha / len(groups.names)
     error_of_releases = mean.release_error * _t(alpha_of_group, mean.n_releases) / stats.norm.isf(alpha_of_group / 2)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -216,9 +216,9 @@ def of_releases(bits: Sequence[bytes], rate: Rate, groups: Groups) -> np.ndarray
     float array of shape (n_releases, n_groups)
         Rate of each release in each group; NaN if the group has none of the rows that `rate` includes.
     """
-    is_counted = np.frombuffer(b"".join(bits), np.uint8).reshape(len(bits), -(-len(rate.flips) // 8)) ^ np.packbits(
-        rate.flips
-    )
+    is_counted = np.frombuffer(b"".join(bits), np.uint8).reshape(
+        len(bits), -(-len(rate.counts_misclassified) // 8)
+    ) ^ np.packbits(rate.counts_misclassified)
     shares = np.empty((len(bits), len(groups.names)))
     for group in range(len(groups.names)):
         counts = (groups.index == group) & rate.rows

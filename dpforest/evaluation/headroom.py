@@ -15,9 +15,9 @@ from dpforest.evaluation.smallest_epsilon import held_out_margin
 from dpforest.limits import N_CODES
 from dpforest.tables.domain import Domain
 
-# A loss counts as no loss if it is at most `POINT`, and at most `PART` times the headroom.
+# A loss counts as no loss if it is at most `POINT`, and at most `HEADROOM_SHARE` times the headroom.
 POINT: Final = 0.01  # one point, in the unit of the measure, which ranges from 0 to 1
-PART: Final = 0.25  # a share of the headroom
+HEADROOM_SHARE: Final = 0.25  # a share of the headroom
 # A public range is overwide if the middle nine tenths of the rows use less than this share of its codes. Then most
 # random thresholds do not split these rows.
 OVERWIDE: Final = 0.1
@@ -70,9 +70,9 @@ class Headroom:
         return None if self.best is None else self.best > self.floor + self.noise
 
     @property
-    def bearable(self) -> float:
+    def negligible_loss(self) -> float:
         """Largest loss that counts as no loss: one point or a quarter of the headroom, whichever is less."""
-        return min(POINT, PART * max(self.nonprivate - self.floor, 0.0))
+        return min(POINT, HEADROOM_SHARE * max(self.nonprivate - self.floor, 0.0))
 
 
 def headroom(
@@ -140,8 +140,8 @@ def cheap_from(
 ) -> float | None:
     """Return the smallest ε of a list from which on privacy costs almost nothing.
 
-    Almost nothing means a loss of at most `Headroom.bearable`, at this ε and at every larger ε of the list. Return None
-    if there is no such ε, or if the forest without privacy exceeds guessing by at most `Headroom.noise`.
+    Almost nothing means a loss of at most `Headroom.negligible_loss`, at this ε and at every larger ε of the list.
+    Return None if there is no such ε, or if the forest without privacy exceeds guessing by at most `Headroom.noise`.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def cheap_from(
     """
     if reference.has_none or reference.nonprivate <= reference.floor + reference.noise:
         return None
-    is_close = np.asarray(means) >= reference.nonprivate - reference.bearable
+    is_close = np.asarray(means) >= reference.nonprivate - reference.negligible_loss
     indices = np.flatnonzero(np.minimum.accumulate(is_close[::-1])[::-1])
     return float(epsilons[indices[0]]) if len(indices) else None
 

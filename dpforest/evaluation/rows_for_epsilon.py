@@ -10,7 +10,8 @@ from typing import Final
 from dpforest.evaluation.learning_curve import Learning, Needed, rows_needed
 
 FACTOR: Final = 10.0  # ratio of the ε of neighboring curves
-APART: Final = 0.01  # two ε are compared at the fewest rows at which their accuracies differ by at least this much
+# Two ε are compared at the fewest rows at which their accuracies differ by at least this much.
+LEAST_DIFFERENCE: Final = 0.01
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Exchange:
         Two ε: `epsilon` is used with few rows, and `smaller` with more rows.
     rows : float
         The few rows: the smallest measured number of rows at which the accuracy at `smaller` is lower by at least
-        `APART` than at `epsilon`, and the accuracy at `epsilon` exceeds the `least` of `exchange`.
+        `LEAST_DIFFERENCE` than at `epsilon`, and the accuracy at `epsilon` exceeds the `least` of `exchange`.
     accuracy : float
         Mean accuracy at `epsilon` with `rows` rows.
     needed : Needed
@@ -57,7 +58,7 @@ def three_epsilons(learning: Learning, epsilon: float, factor: float = FACTOR) -
 def exchange(learning: Learning, epsilon: float, smaller: float, least: float = 0.0) -> Exchange | None:
     """Return how many rows compensate for a smaller ε.
 
-    Return None if accuracies at the two ε differ by less than `APART` at every number of rows that is compared.
+    Return None if accuracies at the two ε differ by less than `LEAST_DIFFERENCE` at all compared numbers of rows.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def exchange(learning: Learning, epsilon: float, smaller: float, least: float = 
     10
     """
     few, many = learning.by_rows(epsilon), learning.by_rows(smaller)
-    index = next((i for i in range(len(few)) if few[i] > least and few[i] >= many[i] + APART), None)
+    index = next((i for i in range(len(few)) if few[i] > least and few[i] >= many[i] + LEAST_DIFFERENCE), None)
     if index is None:
         return None
     accuracy = float(few[index])

@@ -27,7 +27,7 @@ N_FIRST: Final = 3  # number of releases that determine which ε is checked firs
 LOOKS: Final = (1, 2, 4)  # a check evaluates its releases after m, 2 m and 4 m of them, where m is `releases_needed`
 # At the ε that is checked first, the predicted share of releases that miss the value is the permitted share divided by
 # this number.
-_ROOM: Final = 10
+_MISS_DIVISOR: Final = 10
 _ROUNDING: Final = 1e-9  # a value that is lower by less than this rounding error still counts as reached
 _NEAR: Final = 2  # the spread at an ε is averaged over this many ε of the grid on each side
 
@@ -46,7 +46,7 @@ class Reach:
         Value that nearly all releases should reach: the mean minus a multiple of the standard deviation.
     counted : float array of shape (E,)
         `nearly_all` minus the margin for the held-out rows (`held_out_margin`).
-    at_best : float
+    at_largest_epsilon : float
         Value that the required share of releases should reach at the largest ε, minus the margin.
     """
 
@@ -54,7 +54,7 @@ class Reach:
     mean: np.ndarray
     nearly_all: np.ndarray
     counted: np.ndarray
-    at_best: float
+    at_largest_epsilon: float
 
     @classmethod
     def of(cls, epsilons: np.ndarray, values: np.ndarray, share: float, n: float | None, n_forests: int = 1) -> "Reach":
@@ -81,7 +81,8 @@ class Reach:
         """
         mean, spread = values.mean(axis=0), _pooled_spread(values)
         nearly_all, required = (
-            np.clip(mean - stats.norm.ppf(level) * spread, 0.0, 1.0) for level in (1 - (1 - share) / _ROOM, share)
+            np.clip(mean - stats.norm.ppf(level) * spread, 0.0, 1.0)
+            for level in (1 - (1 - share) / _MISS_DIVISOR, share)
         )
         counted, required_counted = (
             reached - (0.0 if n is None else held_out_margin(reached, n, n_forests))
@@ -89,12 +90,12 @@ class Reach:
         )
         return cls(epsilons, mean, nearly_all, counted, float(required_counted[-1]))
 
-    def from_on(self, needed: float) -> list[float]:
+    def epsilons_to_check(self, needed: float) -> list[float]:
         """Return the ε to check, in rising order.
 
         The list begins with the smallest ε such that `counted` is at least the needed value at this ε and at the next
         larger ε of the grid. All larger ε follow. If there is no such ε, the list has only the largest ε. The list is
-        empty if `at_best` is also below the needed value.
+        empty if `at_largest_epsilon` is also below the needed value.
 
         Parameters
         ----------
@@ -110,7 +111,7 @@ class Reach:
         enough[:-1] &= enough[1:]
         if enough.any():
             return self.epsilons[int(enough.argmax()) :].tolist()
-        return self.epsilons[-1:].tolist() if self.at_best >= needed - _ROUNDING else []
+        return self.epsilons[-1:].tolist() if self.at_largest_epsilon >= needed - _ROUNDING else []
 
 
 def _pooled_spread(values: np.ndarray) -> np.ndarray:
@@ -257,7 +258,7 @@ def smallest_epsilon(
     checked: Callable[[float], np.ndarray],
     n_forests: int = 1,
 ) -> Answer:
-    """Return the first ε of `Reach.from_on` whose check has not failed.
+    """Return the first ε of `Reach.epsilons_to_check` whose check has not failed.
 
     The check has succeeded (`Answer.is_sure`), or it needs more releases (`Answer.is_open`).
 
@@ -299,7 +300,7 @@ def smallest_epsilon(
     if not 0 < share < 1:
         raise ValueError(f"share={share!r} is not a share between 0 and 1")
     failed: list[tuple[float, Check]] = []
-    for epsilon in reach.from_on(needed):
+    for epsilon in reach.epsilons_to_check(needed):
         values = checked(epsilon)
         counted = values - (0.0 if n is None else held_out_margin(values, n, n_forests))
         check = check_share(counted >= needed - _ROUNDING, share, len(failed), n_forests)

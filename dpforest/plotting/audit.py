@@ -60,15 +60,15 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
     fig = figure(440, **_FRAME)
     floor = np.maximum(curves.floor, bottom / 1e3)
     fig.add_scatter(
-        x=curves.gap,
-        y=np.full(len(curves.gap), bottom / 1e3),
+        x=curves.lead,
+        y=np.full(len(curves.lead), bottom / 1e3),
         mode="lines",
         line={"width": 0},
         hoverinfo="skip",
         showlegend=False,
     )
     fig.add_scatter(
-        x=curves.gap,
+        x=curves.lead,
         y=floor,
         mode="lines",
         name="the floor",
@@ -81,10 +81,10 @@ def flip_curves(curves: LeafCurves, chosen: str, names: dict[str, str]) -> go.Fi
         flip = curves.flip[rule]
         text = [
             f"<b>{names[rule]}</b><br>lead {g:,}: flips in {chance(f)}<br>the floor: {chance(e)}"
-            for g, f, e in zip(curves.gap, flip, curves.floor, strict=True)
+            for g, f, e in zip(curves.lead, flip, curves.floor, strict=True)
         ]
-        _line(fig, curves.gap, np.maximum(flip, bottom / 1e3), rule, rule == chosen, names[rule], text)
-    published = float(curves.flip["smooth-sensitivity"][curves.gap == crossing][0])
+        _line(fig, curves.lead, np.maximum(flip, bottom / 1e3), rule, rule == chosen, names[rule], text)
+    published = float(curves.flip["smooth-sensitivity"][curves.lead == crossing][0])
     mark_height = max(published, bottom * 1.6)
     _mark(
         fig,
@@ -149,8 +149,8 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     fig = figure(440, **_FRAME)
     for rule in _chosen_last(curves.loss, chosen):
         loss = curves.loss[rule]
-        text = [f"<b>{names[rule]}</b><br>lead {g:,}: loss {size(v)}" for g, v in zip(curves.gap, loss, strict=True)]
-        _line(fig, curves.gap, np.clip(loss, low / 10, top * 10), rule, rule == chosen, names[rule], text)
+        text = [f"<b>{names[rule]}</b><br>lead {g:,}: loss {size(v)}" for g, v in zip(curves.lead, loss, strict=True)]
+        _line(fig, curves.lead, np.clip(loss, low / 10, top * 10), rule, rule == chosen, names[rule], text)
     first = curves.first_over[chosen]
     is_late = first is not None and first > 0.6 * right
     fig.add_hline(y=eps, line={"color": QUIET, "width": 2.5, "dash": "longdash"})
@@ -168,7 +168,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
     )
     if first is not None:
         loss = curves.loss[chosen]
-        first_loss = float(loss[curves.gap == first][0])
+        first_loss = float(loss[curves.lead == first][0])
         mark_height, is_above = min(first_loss, top / 1.3), first_loss > top / 1.3
         _mark(fig, first, mark_height, "triangle-up" if is_above else "x")
         # If the mark has a middle height, there is space for its text at its right.
@@ -187,7 +187,7 @@ def loss_curves(curves: LeafCurves, chosen: str, names: dict[str, str], true_los
             align="right" if is_late else "left",
         )
         if np.isfinite(true_loss):
-            peak, worst = int(curves.gap[np.argmax(loss)]), float(loss.max())
+            peak, worst = int(curves.lead[np.argmax(loss)]), float(loss.max())
             _mark(fig, peak, worst)
             fig.add_annotation(
                 x=peak,

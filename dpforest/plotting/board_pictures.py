@@ -107,11 +107,11 @@ def errors_picture(game: DistinguishingGame) -> str:
 
 def icons_picture(guesses: HundredGuesses) -> str:
     """Draw an attacker's hundred guesses: gray if right anyway, blue if right thanks to the release, empty if wrong."""
-    fills = [GREY] * guesses.without + [BLUE] * guesses.more + ["none"] * guesses.wrong
+    fills = [GREY] * guesses.without + [BLUE] * guesses.additional_right + ["none"] * guesses.wrong
     return _svg(
         100,
         100,
-        f"{guesses.without} right by a coin, {guesses.more} more at most, {guesses.wrong} wrong",
+        f"{guesses.without} right by a coin, {guesses.additional_right} more at most, {guesses.wrong} wrong",
         [
             f'<circle cx="{5 + 10 * (i % 10)}" cy="{5 + 10 * (i // 10)}" r="3.7" fill="{fill}" '
             f'stroke="{GREY if fill == "none" else fill}"/>'

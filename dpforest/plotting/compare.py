@@ -31,7 +31,7 @@ class Series:
         Name of the forest in the legend.
     place : int
         Index of the line's color in `COLORS` and of its marker in `MARKERS`.
-    published : bool
+    is_claim_only : bool
         Whether the ε of the line is a claim that does not hold. Then the line is dashed.
     has_delta : bool
         Whether the guarantee of the forest has a δ. Then the line is dash-dotted, unless it is dashed.
@@ -43,7 +43,7 @@ class Series:
 
     name: str
     place: int
-    published: bool
+    is_claim_only: bool
     epsilons: np.ndarray
     mean: np.ndarray
     low: np.ndarray
@@ -54,7 +54,7 @@ class Series:
     @property
     def dash(self) -> str:
         """Dash style of the line: "dash" for a claimed ε, "dashdot" for a guarantee with δ, otherwise "solid"."""
-        return "dash" if self.published else "dashdot" if self.has_delta else "solid"
+        return "dash" if self.is_claim_only else "dashdot" if self.has_delta else "solid"
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class SettingCurves:
     mean: np.ndarray  # shape (number of values, number of ε)
 
 
-def multiples(panels: Sequence[SettingCurves], setting: str, scale: MeasureScale, *, columns: int) -> go.Figure:
+def setting_panels(panels: Sequence[SettingCurves], setting: str, scale: MeasureScale, *, columns: int) -> go.Figure:
     """Draw a panel for each forest, with a line over ε for each value of `setting`; larger values have darker lines."""
     rows = -(-len(panels) // columns)
     fig = make_subplots(
@@ -246,7 +246,7 @@ def _shades(n: int) -> list[str]:
     return [_SHADES[round(i * (len(_SHADES) - 1) / max(n - 1, 1))] for i in range(n)]
 
 
-def budget_map(
+def epsilon_depth_map(
     epsilons: Sequence[float],
     depths: Sequence[int],
     values: np.ndarray,

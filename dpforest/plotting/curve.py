@@ -139,7 +139,7 @@ def epsilon_axis(fig: go.Figure, low: float, high: float, name: str) -> None:
     )
 
 
-def mark_others(fig: go.Figure, marks: Sequence[tuple[float, str]]) -> None:
+def mark_epsilons(fig: go.Figure, marks: Sequence[tuple[float, str]]) -> None:
     """Mark some ε by small triangles at the top of a chart over ε.
 
     Parameters

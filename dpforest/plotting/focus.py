@@ -188,7 +188,7 @@ def _rows_text(table: NodeTable, domain: Domain, node: int) -> str:
         if not np.isfinite(flip):
             return "<i>no data, pure noise</i>"
         rate = f"flips {flip_percent(flip)}"
-        return f"<b>flipped!</b> <i>{rate}</i>" if table.turned[node] else f"<i>{rate}</i>"
+        return f"<b>flipped!</b> <i>{rate}</i>" if table.is_flipped[node] else f"<i>{rate}</i>"
     if not counts.any():
         return "<i>no data</i>"
     most = int(counts.argmax())

@@ -71,18 +71,18 @@ class Drawing:
 
 
 def focus_nodes(
-    tree: Trees, root: int, levels: int, rank: np.ndarray, *, most_rows: int = 32, keep: Collection[int] = ()
+    tree: Trees, root: int, levels: int, rank: np.ndarray, *, most_lines: int = 32, keep: Collection[int] = ()
 ) -> Drawing:
     """Choose the nodes of a drawing that begins at `root` and has at most `levels` levels.
 
-    If the drawing has more than `most_rows` lines, the function first omits children of nodes with many children, and
+    If the drawing has more than `most_lines` lines, the function first omits children of nodes with many children, and
     then whole levels. It stops when the drawing has at most this many lines, or only two levels.
 
     Parameters
     ----------
     rank : array of shape (n_nodes,)
         If a node has too many children, those with the highest rank are drawn.
-    most_rows : int
+    most_lines : int
         Largest number of lines of the drawing.
     keep : collection of int
         Nodes that are drawn regardless of their rank.
@@ -93,7 +93,7 @@ def focus_nodes(
     for depth in range(levels, 1, -1):
         for most_children in (12, 6, 4):
             drawing = _place(tree, root, depth, rank, most_children)
-            if drawing.n_lines <= most_rows:
+            if drawing.n_lines <= most_lines:
                 return drawing
     return drawing
 

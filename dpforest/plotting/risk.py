@@ -119,7 +119,7 @@ def icon_grid(game: DistinguishingGame, prior: float = 0.5) -> go.Figure:
     start = 0
     for key, n, name, meaning, fill, outline in (
         (0.0, guesses.without, "right<br>anyway", "right without the release too", QUIET, QUIET),
-        (3.6, guesses.more, "more<br>at most", "right because of the release, at most", color, color),
+        (3.6, guesses.additional_right, "more<br>at most", "right because of the release, at most", color, color),
         (7.3, guesses.wrong, "wrong<br>at least", "wrong at least", "rgba(0,0,0,0)", QUIET),
     ):
         place = np.arange(start, start + n)

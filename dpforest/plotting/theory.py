@@ -130,7 +130,7 @@ class Chart:
         Value and text of a horizontal line for comparison, such as the result of guessing.
     comparison_below : bool
         Whether the text of `comparison` is below its line.
-    band : str
+    excluded_name : str
         Name of the gray region.
     """
 
@@ -143,7 +143,7 @@ class Chart:
     comparison: tuple[float, str] | None = None
     comparison_below: bool = False
     height: int = 440
-    band: str = "ruled out by the theorem"
+    excluded_name: str = "ruled out by the theorem"
 
 
 def theory_chart(chart: Chart) -> go.Figure:
@@ -224,7 +224,7 @@ def _exclude(fig: go.Figure, chart: Chart) -> None:
         fill="tonexty",
         fillcolor=_BAND,
         hoverinfo="skip",
-        name=chart.band,
+        name=chart.excluded_name,
     )
 
 

@@ -84,13 +84,13 @@ def spec_of(n_trees: int) -> ForestSpec:
     return forest.spec(DOMAIN, N_STUDENTS)
 
 
-def most_right(n_trees: int, epsilon: float) -> float:
+def success_limit(n_trees: int, epsilon: float) -> float:
     """Return an upper bound on the mean share of secrets that an attacker guesses correctly, for every attack.
 
     A secret is one of two values. Two tables that differ in one secret are two changes apart: a student with one value
     leaves the table, and a student with the other value enters it.
 
-    >>> round(most_right(10, 1.0), 3), round(most_right(1, 1.0), 3)
+    >>> round(success_limit(10, 1.0), 3), round(success_limit(1, 1.0), 3)
     (0.62, 0.816)
     """
     rate = spec_of(n_trees).exact_rate(Fraction(str(epsilon)))
@@ -165,6 +165,6 @@ def marks(n_trees: int, epsilon: float | None, class_seed: int) -> np.ndarray:
     )
 
 
-def numbers_right(n_trees: int, epsilon: float | None, classes: int = CLASSES) -> np.ndarray:
+def n_right_by_class(n_trees: int, epsilon: float | None, classes: int = CLASSES) -> np.ndarray:
     """Return how many of thirty guesses are right in each synthetic class; an undecided guess counts as half right."""
     return np.array([marks(n_trees, epsilon, seed).sum() for seed in range(classes)])

@@ -28,14 +28,14 @@ from dpforest.privacy.rationals import printed_decimal
 from dpforest.privacy.simulators import simulate_labels, simulate_laplace, simulate_noisy_counts
 from dpforest.risk.shadow_models import shadow_attack
 from dpforest.risk.success_rate import (
-    LOOKS,
+    REPORT_SIZES,
     SECONDS,
     Estimates,
     composed_variation,
-    losses,
+    log_ratios,
     most_success,
     success_rate,
-    variation,
+    total_variation,
 )
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
@@ -56,7 +56,7 @@ def attack_record(
     *,
     seed: int = 0,
     seconds: float = SECONDS,
-    most: int = LOOKS[-1],
+    max_guesses: int = REPORT_SIZES[-1],
     counted: "RowsInLeaves | None" = None,
 ) -> Estimates:
     """Attack one record: a fair coin includes or omits it, the forest is released, and the attacker guesses which.
@@ -79,8 +79,8 @@ def attack_record(
     seed : int
         Seed of the simulated releases.
     seconds : float
-        Time limit of the attack, in seconds; infinity if only `most` ends the attack.
-    most : int
+        Time limit of the attack, in seconds; infinity if only `max_guesses` ends the attack.
+    max_guesses : int
         Largest number of guesses.
     counted : RowsInLeaves, optional
         Result of `count_in_leaves` for the same table and forest; by default it is computed.
@@ -100,11 +100,11 @@ def attack_record(
         If no attack exists for the class of the forest.
     """
     if isinstance(estimator, DataDependentClassifier):
-        return shadow_attack(estimator, domain, codes, labels, row, seed=seed, seconds=seconds, most=most)
+        return shadow_attack(estimator, domain, codes, labels, row, seed=seed, seconds=seconds, max_guesses=max_guesses)
     if not isinstance(estimator, RandomStructureClassifier):
         raise TypeError(f"{type(estimator).__name__} cannot be attacked")
     record = (counted or count_in_leaves(estimator, domain, codes, labels, seed=seed)).record(row)
-    return exact_attack(record, seed=seed, seconds=seconds, most=most)
+    return exact_attack(record, seed=seed, seconds=seconds, max_guesses=max_guesses)
 
 
 # ---------------------------------------------------------------- forests with random structure
@@ -192,7 +192,9 @@ def count_in_leaves(
     return RowsInLeaves(spec, rate, trees, domain, codes, labels, counts)
 
 
-def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, most: int = LOOKS[-1]) -> Estimates:
+def exact_attack(
+    record: Record, *, seed: int = 0, seconds: float = SECONDS, max_guesses: int = REPORT_SIZES[-1]
+) -> Estimates:
     """Attack a record in a forest with random structure by the likelihood ratio of its leaves; see `attack_record`."""
     rng = np.random.default_rng(seed)
     size = max(20, 200_000 // (record.other_counts.shape[1] if record.one_tree else record.other_counts.size))
@@ -202,7 +204,7 @@ def exact_attack(record: Record, *, seed: int = 0, seconds: float = SECONDS, mos
         inside = rng.random(n) < 0.5
         return n, int(((_log_likelihood_ratio(record, inside, rng) > 0) == inside).sum())
 
-    return success_rate(guess, seconds=seconds, most=most)
+    return success_rate(guess, seconds=seconds, max_guesses=max_guesses)
 
 
 def best_success(record: Record, *, seed: int = 0) -> float:
@@ -226,11 +228,11 @@ def best_success(record: Record, *, seed: int = 0) -> float:
     before, after = _neighboring_counts(record, other_counts)
     pairs, pair_of_draw = np.unique(np.hstack([before, after]), axis=0, return_inverse=True)
     laws = (log_pmf(record.spec.mechanism, counts, record.rate) for counts in np.hsplit(pairs, 2))
-    return 0.5 + 0.5 * float(variation(*laws)[pair_of_draw.ravel()].mean() * (tree >= 0).mean())
+    return 0.5 + 0.5 * float(total_variation(*laws)[pair_of_draw.ravel()].mean() * (tree >= 0).mean())
 
 
 @dataclass(frozen=True)
-class Exposed:
+class MostExposedRow:
     """The row with the largest `best_success`, the success rate for this row, and whether all rows have this rate."""
 
     row: int
@@ -238,13 +240,13 @@ class Exposed:
     all_alike: bool
 
 
-def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> Exposed:
+def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> MostExposedRow:
     """Return the row with the largest `best_success`.
 
     A fast, rough score ranks all rows. Then `best_success` ranks the first `_FINALISTS` rows again.
     """
     if table.spec.releases_counts:  # noise does not depend on counts, so all rows have the same rate
-        return Exposed(0, best_success(table.record(0)), True)
+        return MostExposedRow(0, best_success(table.record(0)), True)
     exposure = _exposure_by_leaf(table, np.random.default_rng(seed))
     score = np.empty(len(table.labels))
 
@@ -256,7 +258,7 @@ def most_exposed(table: RowsInLeaves, *, seed: int = 0) -> Exposed:
     finalists = np.argsort(-score, kind="stable")[:_FINALISTS]
     success = [best_success(table.record(int(row))) for row in finalists]
     best = int(np.argmax(success))
-    return Exposed(int(finalists[best]), success[best], False)
+    return MostExposedRow(int(finalists[best]), success[best], False)
 
 
 def _exposure_by_leaf(table: RowsInLeaves, rng: np.random.Generator) -> np.ndarray:
@@ -286,7 +288,7 @@ def _exposure_in_leaf(spec: ForestSpec, rate: float, other_counts: np.ndarray, l
     before = other_counts + unit[stand_in] if rows_changed(spec.neighbors) == 2 else other_counts
     log_p, log_q = (log_pmf(spec.mechanism, counts, rate) for counts in (before, other_counts + unit[label]))
     if spec.partition != "shared":
-        return variation(log_p, log_q)
+        return total_variation(log_p, log_q)
     return -np.log(np.clip(np.exp((log_p + log_q) / 2).sum(axis=1), 1e-300, 1))
 
 
@@ -346,10 +348,10 @@ def _log_likelihood_ratio(record: Record, inside: np.ndarray, rng: np.random.Gen
         labels = simulate_labels(exact.reshape(-1, exact.shape[-1]), spec.mechanism, record.rate, seed)
         if record.one_tree:
             laws = (log_pmf(spec.mechanism, counts[:, 0], record.rate) for counts in (before, after))
-            log_ratio = losses(*laws)[np.arange(n), labels]
+            log_ratio = log_ratios(*laws)[np.arange(n), labels]
         else:
             laws = (log_pmf(spec.mechanism, counts[0], record.rate) for counts in (before, after))
-            log_ratio = losses(*laws)[np.arange(spec.n_trees), labels.reshape(n, -1)].sum(axis=1)
+            log_ratio = log_ratios(*laws)[np.arange(spec.n_trees), labels.reshape(n, -1)].sum(axis=1)
     return np.where(tree >= 0, log_ratio, 0.0)
 
 

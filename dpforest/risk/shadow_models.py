@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from dpforest.models.data_dependent import DataDependentClassifier, EncodedRows
 from dpforest.privacy.ledger import rows_changed
-from dpforest.risk.success_rate import LOOKS, SECONDS, Estimates, success_rate
+from dpforest.risk.success_rate import REPORT_SIZES, SECONDS, Estimates, success_rate
 from dpforest.tables.domain import Domain
 from dpforest.trees import routing
 from dpforest.trees.forest import Forest
@@ -33,13 +33,13 @@ def shadow_attack(
     *,
     seed: int = 0,
     seconds: float = 4 * SECONDS,
-    most: int = LOOKS[-1],
+    max_guesses: int = REPORT_SIZES[-1],
 ) -> Estimates:
     """Attack a record of a `DataDependentClassifier` by repeated fits; see `attack_record`.
 
     A forest has several answers on the record, such as votes and leaf values. In the first quarter of the time (or of
-    `most` fits), the attack learns which answer differs most between fits with and without the record, and a threshold
-    for this answer. Then the attack guesses on fresh fits.
+    `max_guesses` fits), the attack learns which answer differs most between fits with and without the record, and a
+    threshold for this answer. Then the attack guesses on fresh fits.
     """
     if estimator.epsilon is None:
         raise ValueError("epsilon=None: without noise there is nothing to guess; give an epsilon")
@@ -58,7 +58,7 @@ def shadow_attack(
         fitted = clone(model).set_params(random_state=int(rng.integers(2**62))).fit_encoded(domain, tables[inside])
         return inside, _answers(fitted, domain, target, label, other_rows)
 
-    start, n_learning = monotonic(), most // 4
+    start, n_learning = monotonic(), max_guesses // 4
     games: list[tuple[bool, np.ndarray]] = []
     while len(games) < min(FEWEST_SHADOWS, n_learning) or (
         len(games) < min(n_learning, MOST_SHADOWS) and monotonic() - start < seconds / 4
@@ -72,7 +72,7 @@ def shadow_attack(
         return 1, int(is_inside(answers) == inside)
 
     for share_done, attack_estimate in success_rate(
-        guess, seconds=seconds - (monotonic() - start), most=most - len(games)
+        guess, seconds=seconds - (monotonic() - start), max_guesses=max_guesses - len(games)
     ):
         yield 0.25 + 0.75 * share_done, attack_estimate
 

@@ -11,7 +11,7 @@ import numpy as np
 from dpforest.confidence import lower_limit, upper_limit
 
 # Numbers of guesses after which an estimate is reported, from 18 to a million.
-LOOKS: Final = tuple(sorted({round(10 ** (k / 8)) for k in range(10, 49)}))
+REPORT_SIZES: Final = tuple(sorted({round(10 ** (k / 8)) for k in range(10, 49)}))
 CONFIDENCE: Final = 0.99  # probability that all intervals of an attack hold together
 SECONDS: Final = 4.0  # default time limit of an attack
 _MOST_LOG_RATIO: Final = 60.0  # limit of a log-ratio of probabilities; exp(-60) is negligible
@@ -27,7 +27,7 @@ class AttackEstimate:
         Number of guesses, and of correct guesses.
     low, high : float
         Confidence interval of the true success rate (Clopper and Pearson 1934). With the probability `CONFIDENCE`, the
-        intervals after all numbers of guesses in `LOOKS` hold together.
+        intervals after all numbers of guesses in `REPORT_SIZES` hold together.
     """
 
     trials: int
@@ -65,16 +65,16 @@ def most_success(epsilon: float) -> float:
 Estimates = Iterator[tuple[float, AttackEstimate | None]]
 
 
-def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, most: int) -> Estimates:
-    """Guess until the time or the number of guesses is used up, and yield an estimate at each number in `LOOKS`.
+def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, max_guesses: int) -> Estimates:
+    """Guess until the time or the guesses are used up, and yield an estimate at each number in `REPORT_SIZES`.
 
     Parameters
     ----------
     guess : function
         Takes a requested number of guesses. Returns how many guesses it made and how many of them were right.
     seconds : float
-        Time limit, in seconds; infinity if only `most` ends the guesses.
-    most : int
+        Time limit, in seconds; infinity if only `max_guesses` ends the guesses.
+    max_guesses : int
         Largest number of guesses.
 
     Yields
@@ -85,7 +85,7 @@ def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, mos
         None if there is no new estimate.
     """
     start, trials, right = monotonic(), 0, 0
-    looks = [size for size in LOOKS if size < most] + [most]
+    looks = [size for size in REPORT_SIZES if size < max_guesses] + [max_guesses]
     for size in looks:
         while trials < size:
             if trials and monotonic() - start > seconds:
@@ -93,8 +93,8 @@ def success_rate(guess: Callable[[int], tuple[int, int]], *, seconds: float, mos
             n_guesses, n_right = guess(size - trials)
             trials, right = trials + n_guesses, right + n_right
             if trials < size:
-                yield _share_done(trials, most, start, seconds), None
-        yield _share_done(trials, most, start, seconds), estimate(trials, right)
+                yield _share_done(trials, max_guesses, start, seconds), None
+        yield _share_done(trials, max_guesses, start, seconds), estimate(trials, right)
 
 
 def estimate(trials: int, right: int) -> AttackEstimate:
@@ -103,24 +103,24 @@ def estimate(trials: int, right: int) -> AttackEstimate:
     >>> estimate(1_000, 700).low < 0.7 < estimate(1_000, 700).high
     True
     """
-    alpha = (1 - CONFIDENCE) / (2 * (len(LOOKS) + 1))
+    alpha = (1 - CONFIDENCE) / (2 * (len(REPORT_SIZES) + 1))
     return AttackEstimate(trials, right, *(float(limit(right, trials, alpha)) for limit in (lower_limit, upper_limit)))
 
 
-def _share_done(trials: int, most: int, start: float, seconds: float) -> float:
-    return min(1.0, max(trials / most, (monotonic() - start) / max(seconds, 1e-9)))
+def _share_done(trials: int, max_guesses: int, start: float, seconds: float) -> float:
+    return min(1.0, max(trials / max_guesses, (monotonic() - start) / max(seconds, 1e-9)))
 
 
 # ---------------------------------------------------------------- the best guess between two laws
 
 
-def losses(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
+def log_ratios(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     """Return ln(Q / P) of each outcome, limited to ±60; 0 where both probabilities are 0."""
     with np.errstate(invalid="ignore"):
         return np.clip(np.where(log_p == log_q, 0.0, log_q - log_p), -_MOST_LOG_RATIO, _MOST_LOG_RATIO)
 
 
-def variation(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
+def total_variation(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     """Return the total variation between the laws in each pair of rows of `log_p` and `log_q`, float (n,)."""
     return np.abs(np.exp(log_p) - np.exp(log_q)).sum(axis=1) / 2
 
@@ -135,8 +135,8 @@ def composed_variation(log_p: np.ndarray, log_q: np.ndarray, *, steps: int = 8_1
     so that the total probability under either law stays the same. This division can only raise the total variation.
     """
     if len(log_p) == 1:
-        return float(variation(log_p, log_q)[0])
-    loss = losses(log_p, log_q)
+        return float(total_variation(log_p, log_q)[0])
+    loss = log_ratios(log_p, log_q)
     reach = min(float(np.abs(loss).max(axis=1).sum()), _MOST_LOG_RATIO)
     if reach == 0:
         return 0.0

@@ -36,14 +36,14 @@ class HundredGuesses:
     ----------
     without : int
         Number of guesses that are right without the release.
-    more : int
+    additional_right : int
         Largest number of additional right guesses because of the release, rounded up.
     wrong : int
         Least number of wrong guesses.
     """
 
     without: int
-    more: int
+    additional_right: int
     wrong: int
 
 

@@ -71,7 +71,7 @@ def hold_out(identifiers: Any, *, share: float, seed: int = 0) -> np.ndarray:
     [False, False, False, True]
     """
     rank = person_ranks(identifiers, seed)
-    n_persons = _check(rank, 2)
+    n_persons = _count_persons(rank, 2)
     return rank < min(math.ceil(share * n_persons), n_persons - 1)
 
 
@@ -86,10 +86,10 @@ def person_folds(identifiers: Any, folds: int, *, seed: int = 0) -> np.ndarray:
         If there are fewer persons than folds.
     """
     rank = person_ranks(identifiers, seed)
-    return rank * folds // _check(rank, folds)
+    return rank * folds // _count_persons(rank, folds)
 
 
-def _check(rank: np.ndarray, needed: int) -> int:
+def _count_persons(rank: np.ndarray, needed: int) -> int:
     """Return the number of persons; raise DomainError if it is below `needed`."""
     n_persons = int(rank.max(initial=-1)) + 1
     if n_persons < needed:

@@ -33,7 +33,7 @@ class LeafCounts:
         identifies persons), the sum of the weights of these rows.
     empty : float
         Share of all leaves that hold no fitted row.
-    place : int array
+    leaf_index : int array
         Index into `leaves` of the leaf of each held-out row, of shape (n_trees, n_test). In the subclass
         `RoutedCounts`, index into `leaves` of each leaf that any held-out row reaches, of shape (n_reached,).
     """
@@ -41,11 +41,11 @@ class LeafCounts:
     leaves: np.ndarray
     counts: np.ndarray
     empty: float
-    place: np.ndarray
+    leaf_index: np.ndarray
 
     def leaves_of_rows(self, n_trees: int) -> np.ndarray:
         """Return the index into `leaves` of each held-out row's leaf in the first trees, shape (n_trees, n_test)."""
-        return self.place
+        return self.leaf_index
 
     def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Count held-out rows by class and by number of votes for the second of two classes.
@@ -69,7 +69,7 @@ class LeafCounts:
         histogram = np.empty((labels.shape[1], n_trees + 1, 2), np.int64)
         right = np.empty((len(y), len(histogram)), bool)
         for release in range(len(histogram)):
-            votes = routing.votes_at_leaves(self.place, np.ascontiguousarray(labels[:, release]), 2)[:, 1]
+            votes = routing.votes_at_leaves(self.leaf_index, np.ascontiguousarray(labels[:, release]), 2)[:, 1]
             histogram[release] = np.bincount(2 * votes + y, minlength=2 * (n_trees + 1)).reshape(-1, 2)
             right[:, release] = (2 * votes > n_trees) == y
         return histogram, right
@@ -79,21 +79,21 @@ class LeafCounts:
 class RoutedCounts(LeafCounts):
     """`LeafCounts` of rows that were routed once for many cells.
 
-    `test` is the index into `place` of the leaf of each held-out row in each tree of the largest forest. Its shape is
-    (n_test, n_trees of the largest forest).
+    `test_leaves` is the index into `leaf_index` of the leaf of each held-out row in each tree of the largest forest,
+    of shape (n_test, n_trees of the largest forest).
     """
 
-    test: np.ndarray
+    test_leaves: np.ndarray
 
     def leaves_of_rows(self, n_trees: int) -> np.ndarray:
         """See `LeafCounts.leaves_of_rows`."""
-        return self.place[self.test[:, :n_trees]].T
+        return self.leaf_index[self.test_leaves[:, :n_trees]].T
 
     def tally(self, n_trees: int, labels: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `LeafCounts.tally`."""
         histogram = np.zeros((labels.shape[1], n_trees + 1, 2), np.int64)
         right = np.empty((len(y), len(histogram)), bool)
-        _count_votes(self.test, n_trees, labels[self.place], y, histogram, right)
+        _count_votes(self.test_leaves, n_trees, labels[self.leaf_index], y, histogram, right)
         return histogram, right
 
 
@@ -107,7 +107,7 @@ class RoutedRows:
         self.trees, self.domain, self.split = trees, domain, split
         self._counts = dict[tuple[str, int, int], tuple[np.ndarray, np.ndarray]]()
         self.parent, self.level = _parents_and_levels(trees.kind, trees.first_child, trees.tree_start)
-        self.reached, self.test = _reached(routing.leaves_of_rows(trees, domain, split.X_test), trees.n_leaves)
+        self.reached, self.test_leaves = _reached(routing.leaves_of_rows(trees, domain, split.X_test), trees.n_leaves)
 
     def counts(self, spec: ForestSpec, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the leaves that hold rows of a fit with this spec and seed, and their counts (n, n_classes).
@@ -138,13 +138,13 @@ class CutForest:
 
     def count(self, spec: ForestSpec, seed: int) -> RoutedCounts:
         """Assign rows to trees as in a fit with this spec and seed, and return the counts of rows in the leaves."""
-        deep, weight = self.rows.counts(spec, seed)
+        deep, deep_counts = self.rows.counts(spec, seed)
         n_leaves = int(self.leaf_start[spec.n_trees])
         # The rule "log-odds" compares each leaf with the class shares over all leaves, so `_gather` keeps all leaves.
-        leaves, counts, n_held, place = _gather(
-            self.leaf, deep, weight, self.reached, n_leaves, spec.voting == "log-odds"
+        leaves, counts, n_held, leaf_index = _gather(
+            self.leaf, deep, deep_counts, self.reached, n_leaves, spec.voting == "log-odds"
         )
-        return RoutedCounts(leaves, counts, 1 - n_held / n_leaves, place, self.rows.test)
+        return RoutedCounts(leaves, counts, 1 - n_held / n_leaves, leaf_index, self.rows.test_leaves)
 
 
 def has_rows(counts: np.ndarray) -> np.ndarray:
@@ -177,18 +177,18 @@ def _parents_and_levels(kind, first_child, tree_start):
 def _reached(leaves, n_leaves):
     """Return the leaves that rows reach, and the index into them of each row's leaf in each tree, (n, n_trees)."""
     n_trees, n = leaves.shape
-    place = np.full(n_leaves, -1, np.int32)
+    reached_index = np.full(n_leaves, -1, np.int32)
     for t in range(n_trees):
         for i in range(n):
-            place[leaves[t, i]] = 0
-    reached = np.flatnonzero(place == 0)
+            reached_index[leaves[t, i]] = 0
+    reached = np.flatnonzero(reached_index == 0)
     for k in range(len(reached)):
-        place[reached[k]] = k
+        reached_index[reached[k]] = k
     rows = np.empty((n, n_trees), np.int32)
     for start in range(0, n, 64):  # in blocks, because the result is transposed
         for t in range(n_trees):
             for i in range(start, min(start + 64, n)):
-                rows[i, t] = place[leaves[t, i]]
+                rows[i, t] = reached_index[leaves[t, i]]
     return reached, rows
 
 
@@ -221,14 +221,14 @@ def _cut(kind, level, parent, tree_start, n_leaves, depth):
 
 
 @njit(nogil=True, cache=True)
-def _gather(cut, deep, weight, reached, n_leaves, takes_all):
+def _gather(cut, deep, deep_counts, reached, n_leaves, takes_all):
     """Add up counts in the leaves of cut trees.
 
     Parameters
     ----------
     cut : int32 array
         For each deep leaf, the leaf of the cut trees that the same rows reach.
-    deep, weight : int array of shape (m,), int64 array of shape (m, n_classes)
+    deep, deep_counts : int array of shape (m,), int64 array of shape (m, n_classes)
         Deep leaves that hold rows, and their counts.
     reached : int32 array
         Leaves of the cut trees that held-out rows reach.
@@ -245,60 +245,60 @@ def _gather(cut, deep, weight, reached, n_leaves, takes_all):
         Counts in these leaves.
     n_held : int
         Number of leaves that hold a fitted row.
-    place : int32 array
+    kept_index : int32 array
         Index into `leaves` of each reached leaf; n - 1 if the leaf is not among the first `n_leaves` leaves.
     """
-    place = np.full(n_leaves, -1, np.int32)
+    kept_index = np.full(n_leaves, -1, np.int32)
     n_held = 0
     for d in deep:
-        if cut[d] < n_leaves and place[cut[d]] < 0:
-            place[cut[d]] = 0
+        if cut[d] < n_leaves and kept_index[cut[d]] < 0:
+            kept_index[cut[d]] = 0
             n_held += 1
     for leaf in reached:
         if leaf < n_leaves:
-            place[leaf] = 0
+            kept_index[leaf] = 0
     n = 0
     for leaf in range(n_leaves):
-        if takes_all or place[leaf] == 0:
-            place[leaf] = n
+        if takes_all or kept_index[leaf] == 0:
+            kept_index[leaf] = n
             n += 1
-    leaves, counts = np.empty(n, np.int64), np.zeros((n, weight.shape[1]), np.int64)
+    leaves, counts = np.empty(n, np.int64), np.zeros((n, deep_counts.shape[1]), np.int64)
     for leaf in range(n_leaves):
-        if place[leaf] >= 0:
-            leaves[place[leaf]] = leaf
+        if kept_index[leaf] >= 0:
+            leaves[kept_index[leaf]] = leaf
     for i in range(len(deep)):
         leaf = cut[deep[i]]
         if leaf < n_leaves:
-            for c in range(weight.shape[1]):
-                counts[place[leaf], c] += weight[i, c]
-    reached_places = np.empty(len(reached), np.int32)
+            for c in range(deep_counts.shape[1]):
+                counts[kept_index[leaf], c] += deep_counts[i, c]
+    reached_index = np.empty(len(reached), np.int32)
     for i in range(len(reached)):
-        reached_places[i] = place[reached[i]] if reached[i] < n_leaves else n - 1
-    return leaves, counts, n_held, reached_places
+        reached_index[i] = kept_index[reached[i]] if reached[i] < n_leaves else n - 1
+    return leaves, counts, n_held, reached_index
 
 
 @njit(nogil=True, cache=True)
-def _count_votes(test, n_trees, labels, y, votes, right):
+def _count_votes(test_leaves, n_trees, labels, y, votes, right):
     """Compute the results of `RoutedCounts.tally` for all releases, and write them into `votes` and `right`.
 
-    `labels` (n_reached, n_releases) are the classes of the leaves that held-out rows reach. `test` are the indices of
-    these leaves for each row and tree.
+    `labels` (n_reached, n_releases) are the classes of the leaves that held-out rows reach. `test_leaves` are the
+    indices of these leaves for each row and tree.
     """
     n_releases = labels.shape[1]
     if n_releases == 1:
         class_of_leaf = labels[:, 0]
-        for i in range(len(test)):
+        for i in range(len(test_leaves)):
             votes_for_1 = 0
             for t in range(n_trees):
-                votes_for_1 += class_of_leaf[test[i, t]]
+                votes_for_1 += class_of_leaf[test_leaves[i, t]]
             votes[0, votes_for_1, y[i]] += 1
             right[i, 0] = (2 * votes_for_1 > n_trees) == (y[i] == 1)
         return
     ones = np.empty(n_releases, np.int32)
-    for i in range(len(test)):
+    for i in range(len(test_leaves)):
         ones[:] = 0
         for t in range(n_trees):
-            leaf_labels = labels[test[i, t]]
+            leaf_labels = labels[test_leaves[i, t]]
             for e in range(n_releases):
                 ones[e] += leaf_labels[e]
         for e in range(n_releases):

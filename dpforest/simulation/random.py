@@ -75,14 +75,14 @@ class RandomSimulation(Simulation):
         n_jobs: int = 1,
     ):
         super().__init__(forest, domain, split, n_rows=n_rows, n_jobs=n_jobs)
-        self.structures = Structures(forest, domain, split, self.n_rows)
+        self.planner = ReleasePlanner(forest, domain, split, self.n_rows)
         # Key, trees and counts in leaves of the last `view`; with a unit in the domain, also numbers of rows in leaves.
         self._last_view: tuple[tuple, Trees, np.ndarray, np.ndarray | None] | None = None
 
     def check(self, epsilons: Sequence[float]) -> None:
         """Raise ValueError if a release cannot be planned. Call this before any release is simulated."""
         for epsilon in epsilons:
-            self.structures.forest_at(epsilon).spec(self.domain, self.n_rows)
+            self.planner.forest_at(epsilon).spec(self.domain, self.n_rows)
 
     def pieces(self, epsilons: Sequence[float], cells: Sequence[Cell] = ONE_CELL, seed: int = 0) -> Iterator[list[Row]]:
         """See `Simulation.pieces`.
@@ -93,7 +93,7 @@ class RandomSimulation(Simulation):
 
     def view(self, epsilon: float, seed: int = 0) -> ForestView:
         """Simulate one release, and return it leaf by leaf."""
-        spec, scale = self.structures.prepare(epsilon, seed)
+        spec, scale = self.planner.prepare(epsilon, seed)
         key = (seed, *_counted_by(spec, scale))
         if self._last_view is None or self._last_view[0] != key:
             trees, counts = self._grow_and_count(spec, scale, seed, self.n_jobs)
@@ -111,9 +111,9 @@ class RandomSimulation(Simulation):
 
         The number and the depth of trees stay those of the view, even if a rule would choose other values at this ε.
         """
-        noise, like = view.noise, self.structures.prepare(present, 0)[0]
+        noise, like = view.noise, self.planner.prepare(present, 0)[0]
         assert isinstance(noise, CountNoise)
-        spec = self.structures.prepare(epsilon, 0)[0]
+        spec = self.planner.prepare(epsilon, 0)[0]
         spec = replace(spec, n_trees=like.n_trees, depth=like.depth, partition=like.partition)
         leaves = slice(int(view.trees.leaf_start[tree]), int(view.trees.leaf_start[tree + 1]))
         rate = spec.leaf_rate(printed_decimal(epsilon)) / spec.count_unit
@@ -134,7 +134,7 @@ class RandomSimulation(Simulation):
 
     def _one_cell(self, epsilons: Sequence[float], seed: int) -> Iterator[list[Row]]:
         """Simulate releases with the depth and number of trees of the forest; see `Simulation.pieces`."""
-        plans = {epsilon: self.structures.prepare(epsilon, seed) for epsilon in epsilons}
+        plans = {epsilon: self.planner.prepare(epsilon, seed) for epsilon in epsilons}
         groups: dict[tuple, list[float]] = {}  # budgets with the same trees and counts
         for epsilon, plan in plans.items():
             groups.setdefault(_counted_by(*plan), []).append(epsilon)
@@ -144,7 +144,7 @@ class RandomSimulation(Simulation):
 
             def work(group: list[float]) -> list[Row]:
                 counted = self._count_leaves(*plans[group[0]], seed, 1)
-                return self._releases([plans[epsilon][0] for epsilon in group], counted, group, seed)
+                return self._release_metrics([plans[epsilon][0] for epsilon in group], counted, group, seed)
 
             for rows in in_threads(work, list(groups.values()), self.n_jobs):
                 yield rows or []
@@ -154,7 +154,7 @@ class RandomSimulation(Simulation):
         size = -(-len(epsilons) // self.n_jobs)
         parts = [epsilons[i : i + size] for i in range(0, len(epsilons), size)]
         for rows in in_threads(
-            lambda part: self._releases([plans[e][0] for e in part], counted, part, seed), parts, self.n_jobs
+            lambda part: self._release_metrics([plans[e][0] for e in part], counted, part, seed), parts, self.n_jobs
         ):
             yield rows or []
 
@@ -168,9 +168,12 @@ class RandomSimulation(Simulation):
         is_used = has_fitted_row.copy()
         is_used[leaves] = True
         is_used |= spec.voting == "log-odds"  # this rule compares each leaf with the class shares over all leaves
-        place = (np.cumsum(is_used, dtype=np.int32) - 1)[leaves]
+        leaf_index = (np.cumsum(is_used, dtype=np.int32) - 1)[leaves]
         return LeafCounts(
-            np.flatnonzero(is_used), counts[is_used], 1 - np.count_nonzero(has_fitted_row) / len(has_fitted_row), place
+            np.flatnonzero(is_used),
+            counts[is_used],
+            1 - np.count_nonzero(has_fitted_row) / len(has_fitted_row),
+            leaf_index,
         )
 
     def _grow_and_count(
@@ -212,7 +215,7 @@ class RandomSimulation(Simulation):
             for (depth, *_), places in same_counts.items():
                 plans = [planned[place] for place in places]
                 counted = cut_forests[depth].count(plans[0], seed)
-                released = self._releases(plans, counted, [epsilon for _, epsilon in places], seed)
+                released = self._release_metrics(plans, counted, [epsilon for _, epsilon in places], seed)
                 yield [{**row, "cell": cell} for row, (cell, _) in zip(released, places, strict=True)]
 
     def _plans(
@@ -229,13 +232,13 @@ class RandomSimulation(Simulation):
         budgets_of_scale : dict from bytes to list of float
             Budgets whose releases have this scale, by the same key.
         """
-        structures = [Structures(at_cell(self.forest, *cell), self.domain, self.split, self.n_rows) for cell in cells]
+        planners = [ReleasePlanner(at_cell(self.forest, *cell), self.domain, self.split, self.n_rows) for cell in cells]
         specs = dict[tuple[int, float], ForestSpec]()
         scales, budgets_of_scale = dict[bytes, ReleasedScale | None](), dict[bytes, list[float]]()
         for epsilon in epsilons:
             plan = None
-            for cell, structure in enumerate(structures):
-                plan = structure.prepare(epsilon, seed, plan)
+            for cell, planner in enumerate(planners):
+                plan = planner.prepare(epsilon, seed, plan)
                 specs[cell, epsilon], scale = plan
             key = b"" if scale is None else scale.cumulative.tobytes()
             scales[key] = scale
@@ -246,7 +249,7 @@ class RandomSimulation(Simulation):
 
     # ------------------------------------------------------------ releases from counts
 
-    def _releases(
+    def _release_metrics(
         self, specs: Sequence[ForestSpec], counted: LeafCounts, epsilons: Sequence[float], seed: int
     ) -> list[Row]:
         """Return the metrics at each budget, as in `Simulation.pieces`.
@@ -304,7 +307,7 @@ class RandomSimulation(Simulation):
         return rows
 
 
-class Structures:
+class ReleasePlanner:
     """Planner for one forest on one split. A plan is the spec and the scale of a fit at an ε and a seed."""
 
     def __init__(self, forest: RandomStructureClassifier, domain: Domain, split: Split, n_rows: int):

@@ -34,7 +34,7 @@ class NodeTable:
         Largest flip probability of the leaves at or below the node. NaN without rows.
     label : int16 array of shape (n_nodes,)
         Class of each leaf in the simulated release, by index; -1 in inner nodes.
-    turned : bool array of shape (n_nodes,)
+    is_flipped : bool array of shape (n_nodes,)
         Whether noise has flipped a leaf with rows in this release. A change between classes that tie for the most
         evidence is no flip.
     n_rows : int64 array of shape (n_nodes,)
@@ -52,7 +52,7 @@ class NodeTable:
     flip: np.ndarray
     worst_flip: np.ndarray
     label: np.ndarray
-    turned: np.ndarray
+    is_flipped: np.ndarray
     n_rows: np.ndarray
     probability: np.ndarray | None = None
     chance: np.ndarray | None = None
@@ -205,9 +205,9 @@ class ForestView:
         leaf_nodes = trees.leaf_nodes
         n_rows[leaf_nodes] = self.n_rows[leaves]
         counts[leaf_nodes], label[leaf_nodes] = leaf_counts, self.labels[leaves] if labels is None else labels
-        turned = np.zeros(trees.n_nodes, bool)
+        is_flipped = np.zeros(trees.n_nodes, bool)
         evidence, released = self.noise.evidence[leaves], label[leaf_nodes].astype(np.intp)
-        turned[leaf_nodes] = (n_rows[leaf_nodes] > 0) & (
+        is_flipped[leaf_nodes] = (n_rows[leaf_nodes] > 0) & (
             evidence[np.arange(len(released)), released] < evidence.max(axis=1)
         )
         flips[leaf_nodes] = np.nan_to_num(self.flip[leaves]) * self.n_counted[leaves]
@@ -221,7 +221,7 @@ class ForestView:
             np.maximum.at(worst, parents, worst[nodes])
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(n_rows > 0, flips / counts.sum(axis=1), np.nan)
-        table = NodeTable(trees, counts, mean, np.where(n_rows > 0, worst, np.nan), label, turned, n_rows)
+        table = NodeTable(trees, counts, mean, np.where(n_rows > 0, worst, np.nan), label, is_flipped, n_rows)
         if not self.traces:
             return table
         trace = self.traces[tree]

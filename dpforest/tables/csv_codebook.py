@@ -46,7 +46,7 @@ _RULES: Final = {
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_NO_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # a text like a formula, after a writer put an apostrophe before it
+_GUARDED_FORMULA = re.compile(r"'+[=+\-@\t\r]")  # a text like a formula, after a writer put an apostrophe before it
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ _PARSERS: Final = {
 
 def _without_apostrophe(cell: str) -> str:
     """Remove the apostrophe that keeps a spreadsheet from reading a cell as a formula."""
-    return cell[1:] if _NO_FORMULA.match(cell) else cell
+    return cell[1:] if _GUARDED_FORMULA.match(cell) else cell
 
 
 # ---------------------------------------------------------------- writing
@@ -350,4 +350,4 @@ def _one_cell(value: str) -> str:
 
 def _with_apostrophe(cell: str) -> str:
     """Put an apostrophe before a cell from which `_without_apostrophe` would remove one when the cell is read."""
-    return f"'{cell}" if _NO_FORMULA.match(cell) else cell
+    return f"'{cell}" if _GUARDED_FORMULA.match(cell) else cell

@@ -22,7 +22,7 @@ from dpforest.theory.boosting_bounds import split_edge
 from dpforest.theory.votes import empty_share, even_vote_right
 from dpforest.trees import routing
 
-MANY: Final = 400  # size of the sample of trees that represents all random trees
+N_SAMPLED_TREES: Final = 400  # size of the sample of trees that represents all random trees
 VOTES: Final = (1, 3, 11, 31, 101, 301)  # numbers of trees that vote
 SHARED_BY: Final = (10, 30, 100, 300)  # numbers of trees that divide the rows among them
 DEPTHS: Final = (1, 2, 3, 4, 5, 6)
@@ -30,7 +30,7 @@ BOOSTED: Final = (1, 2, 5, 10, 20)  # numbers of boosted trees
 RELEASES: Final = 20  # simulated releases over which accuracies are averaged
 NOISE: Final = Fraction(1)  # ε of the noisy votes
 LARGE, DEEP, SHALLOW = 3_000, 8, 5  # with LARGE or more training rows, random trees have depth DEEP, otherwise SHALLOW
-_PINNED: Final[dict[str, Any]] = {
+_FIXED_PARAMETERS: Final[dict[str, Any]] = {
     "max_leaves": 4096,
     "neighbors": "add-remove",
     "mode": "certified",
@@ -43,7 +43,7 @@ def depth_for(n_rows: int) -> int:
     return DEEP if n_rows >= LARGE else SHALLOW
 
 
-def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+def right_tree_counts(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Count the training rows that exactly k of 400 random trees classify correctly, for k = 0, ..., 400. Not private.
 
     Parameters
@@ -70,7 +70,7 @@ def goodness(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, Any]
         "depth": depth,
         "rows": int(right.shape[1]),
         "guessing": float(1 - np.bincount(y).max() / len(y)),
-        "rows_by_trees_right": np.bincount(right.sum(axis=0), minlength=MANY + 1).tolist(),
+        "rows_by_trees_right": np.bincount(right.sum(axis=0), minlength=N_SAMPLED_TREES + 1).tolist(),
         "vote_error": {k: _vote_error(right, k) for k in VOTES},
         "label_share": label_share,
     }
@@ -158,19 +158,22 @@ def root_edge(domain: Domain, codes: np.ndarray, y: np.ndarray) -> dict[str, flo
 
 
 def _right_of_trees(domain: Domain, codes: np.ndarray, y: np.ndarray, depth: int) -> tuple[np.ndarray, float]:
-    """Return whether each of `MANY` random trees classifies each row correctly, bool (MANY, n), and the label share."""
+    """Return whether each random tree classifies each row correctly, and the label share.
+
+    The first result is a bool array of shape (`N_SAMPLED_TREES`, n).
+    """
     forest = RandomDecisionForestClassifier(
         epsilon=None,
-        n_estimators=MANY,
+        n_estimators=N_SAMPLED_TREES,
         max_depth=depth,
         voting="majority",
         partition="shared",
         categorical="ordered",
-        **_PINNED,
+        **_FIXED_PARAMETERS,
     )
     trees = forest._plan(domain, len(y)).grow(domain, 0)
     counts = count_kept_rows(trees, domain, codes, y, None, n_jobs=1)
-    leaves, sizes = _leaves(trees, domain, codes, MANY), counts.sum(axis=1)
+    leaves, sizes = _leaves(trees, domain, codes, N_SAMPLED_TREES), counts.sum(axis=1)
     label_share = np.mean([np.mean(counts[leaf, y] / sizes[leaf]) for leaf in leaves])
     return true_labels(counts, 0)[leaves] == y[None, :], float(label_share)
 
@@ -214,7 +217,7 @@ def _labels_forest(n_trees: int, depth: int) -> MajorityLabelForestClassifier:
         leaf_mechanism="permute-and-flip",
         partition="independent",
         categorical="multiway",
-        **_PINNED,
+        **_FIXED_PARAMETERS,
     )
 
 

@@ -15,14 +15,14 @@ from dpforest.theory.ranges import check_above, check_between
 
 
 def odds_of_a_good_split(
-    share: float,
+    good_per_bad: float,
     edge: float,
     alpha: float,
     epsilon: float,
     weight: float,
     potential: float,
     sensitivity: float,
-    gap: float = 0.5,
+    bad_split_factor: float = 0.5,
 ) -> float:
     """Return the least odds that a private split has the edge: ρ exp((1 - δ²) γ² α ε w L / (32 Δ)).
 
@@ -32,7 +32,7 @@ def odds_of_a_good_split(
 
     Parameters
     ----------
-    share : float
+    good_per_bad : float
         ρ, number of tests with the edge divided by number of tests without the edge, at least 0.
     edge, alpha : float
         γ, and α of the Mα-loss, in [0, 1].
@@ -44,7 +44,7 @@ def odds_of_a_good_split(
         L, potential of the whole tree, in rows.
     sensitivity : float
         Δ, largest change of the potential by one row, above 0.
-    gap : float
+    bad_split_factor : float
         δ of the second assumption above, in [0, 1].
 
     Examples
@@ -52,14 +52,14 @@ def odds_of_a_good_split(
     >>> round(odds_of_a_good_split(0.1, 0.5, 1.0, 1.0, 1.0, 30_162, 350), 3)
     0.166
     """
-    for name, value in {"edge": edge, "alpha": alpha, "weight": weight, "gap": gap}.items():
+    for name, value in {"edge": edge, "alpha": alpha, "weight": weight, "bad_split_factor": bad_split_factor}.items():
         check_between(name, value, 0, 1)
-    for name, value in {"share": share, "epsilon": epsilon, "potential": potential}.items():
+    for name, value in {"good_per_bad": good_per_bad, "epsilon": epsilon, "potential": potential}.items():
         check_between(name, value, 0, math.inf)
     if not sensitivity > 0:
         raise ValueError(f"sensitivity={sensitivity!r} is not a number above 0")
-    gain = (1 - gap**2) * edge**2 * alpha * weight * potential
-    return share * math.exp(min(gain * epsilon / (32 * sensitivity), 700.0))
+    gain = (1 - bad_split_factor**2) * edge**2 * alpha * weight * potential
+    return good_per_bad * math.exp(min(gain * epsilon / (32 * sensitivity), 700.0))
 
 
 def tree_efficiency(share: float, error: float, depth: int) -> float:
@@ -75,7 +75,7 @@ def tree_efficiency(share: float, error: float, depth: int) -> float:
 
 def calibration_constant(
     edge: float = 0.5,
-    gap: float = 0.5,
+    bad_split_factor: float = 0.5,
     split_share: float = 0.5,
     mean_weight: float = 0.5,
     n_splits: int = 1,
@@ -85,7 +85,7 @@ def calibration_constant(
 
     Parameters
     ----------
-    edge, gap : float
+    edge, bad_split_factor : float
         γ in (0, 1] and δ in [0, 1). A test without the edge lowers the potential by at most δ² times the amount that
         the theorem assumes for a test with the edge.
     split_share : float
@@ -100,9 +100,9 @@ def calibration_constant(
     for name, value in {"edge": edge, "split_share": split_share, "mean_weight": mean_weight}.items():
         check_above(name, value, 0, 1)
     check_above("failure", failure, 0, 0.5)
-    if not 0 <= gap < 1:
-        raise ValueError(f"gap={gap!r} is not a number from 0 to below 1")
-    return 256 * math.log(n_splits / failure) / (split_share * mean_weight * (1 - gap**2) * edge**2)
+    if not 0 <= bad_split_factor < 1:
+        raise ValueError(f"bad_split_factor={bad_split_factor!r} is not a number from 0 to below 1")
+    return 256 * math.log(n_splits / failure) / (split_share * mean_weight * (1 - bad_split_factor**2) * edge**2)
 
 
 def efficiency_needed(n: float, epsilon: float, constant: float) -> float:

@@ -31,7 +31,7 @@ def majority_bound(tree_error: float, slack: float) -> float:
     tree_error : float
         e, mean training error of a tree, from 0 to 1/2.
     slack : float
-        d ≥ 0, from `slack_of`. If d ≥ 1/2, the theorem does not apply, and the bound is infinite.
+        d ≥ 0, from `vote_slack`. If d ≥ 1/2, the theorem does not apply, and the bound is infinite.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def average_bound(tree_error: float, slack: float) -> float:
     return 2 * (1 - tree_error) * majority_bound(tree_error, slack)
 
 
-def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
+def vote_slack(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
     """Return d of Theorem 5.3: how far a mean vote over k trees may deviate from the mean over all trees.
 
     The formula is d = √(ln(n / (1 - confidence)) / 2k).
@@ -66,7 +66,7 @@ def slack_of(n_trees: int, n_rows: int, confidence: float = 0.95) -> float:
 
     Examples
     --------
-    >>> round(slack_of(200, 1372, 1 - 1 / 1372), 3)
+    >>> round(vote_slack(200, 1372, 1 - 1 / 1372), 3)
     0.19
     """
     check_between("n_trees", n_trees, 1, math.inf)
@@ -171,13 +171,13 @@ def rows_to_prove(
     return first_rows(lambda n: any(proof_probability(n, k, depth, slack, leaf_share, epsilon) > above for k in trees))
 
 
-def first_rows(holds: Callable[[float], bool], most: float = 15.0) -> float | None:
+def first_rows(holds: Callable[[float], bool], max_power: float = 15.0) -> float | None:
     """Return the least number of rows from 100 to about 10^most for which a condition holds, or None if there is none.
 
     >>> round(first_rows(lambda n: n > 12_345)), first_rows(lambda n: False)
     (12345, None)
     """
-    powers = np.arange(2, most + 0.05, 0.1)
+    powers = np.arange(2, max_power + 0.05, 0.1)
     enough = next((power for power in powers if holds(10.0**power)), None)
     if enough is None:
         return None
@@ -213,14 +213,14 @@ def empty_share(leaf_probability: ArrayLike, n_rows: float) -> float:
     return float(np.mean((1 - q) ** n_rows))
 
 
-def vote_right(right: ArrayLike) -> float:
+def vote_right(p_correct: ArrayLike) -> float:
     """Return the probability that a majority of independent trees is right about a row (Poisson binomial distribution).
 
     A fair coin decides ties.
 
     Parameters
     ----------
-    right : array
+    p_correct : array
         For each tree, the probability that it classifies this row correctly. There are two classes.
 
     Examples
@@ -228,9 +228,9 @@ def vote_right(right: ArrayLike) -> float:
     >>> round(vote_right([0.6] * 101), 4), vote_right([0.9, 0.5])
     (0.9791, 0.7)
     """
-    chances = np.atleast_1d(np.asarray(right, float))
+    chances = np.atleast_1d(np.asarray(p_correct, float))
     if not np.all((chances >= 0) & (chances <= 1)):
-        raise ValueError("right must hold probabilities, from 0 to 1")
+        raise ValueError("p_correct must hold probabilities, from 0 to 1")
     p, n = np.ones(1), len(chances)
     for q in chances:
         p = np.convolve(p, [1 - q, q])

@@ -31,7 +31,7 @@ def mean_weight_bound(tree_error: float) -> float:
     return 1 - 2 * tree_error + 2 * tree_error**2
 
 
-def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_share: float = math.inf) -> float:
+def share_of_sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_share: float = math.inf) -> float:
     """Return a lower bound on the share of rows for which the mean vote for the correct label is above 1/2 + d.
 
     The mean vote is over all random trees. Theorems 5.3 and 5.6 state such a bound.
@@ -62,7 +62,7 @@ def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_shar
 
     Examples
     --------
-    >>> [round(sure_rows(0.1, 0.1, rule, K), 6) for rule in ("majority", "average") for K in (40, 20)]
+    >>> [round(share_of_sure_rows(0.1, 0.1, rule, K), 6) for rule in ("majority", "average") for K in (40, 20)]
     [0.6875, 0.625, 0.4875, 0.425]
     """
     check_choice("rule", rule, RULES)
@@ -73,7 +73,7 @@ def sure_rows(tree_error: float, slack: float, rule: str = "majority", leaf_shar
     return 1 - (error + 1 / leaf_share) / (HALF - slack)
 
 
-def trees_asked(n_rows: float, slack: float, exponent: float = 1.0, *, held_out: bool = False) -> float:
+def trees_required(n_rows: float, slack: float, exponent: float = 1.0, *, held_out: bool = False) -> float:
     """Return the number of trees k = (1 + C) ln n / (2 d²) of Theorem 5.3, where C is `exponent`.
 
     With k trees, the mean vote on each of the n rows deviates by at most d from its mean over all random trees, except
@@ -87,7 +87,7 @@ def trees_asked(n_rows: float, slack: float, exponent: float = 1.0, *, held_out:
 
     Examples
     --------
-    >>> round(trees_asked(1000, 0.1), 2), round(trees_asked(1000, 0.1, held_out=True), 1)
+    >>> round(trees_required(1000, 0.1), 2), round(trees_required(1000, 0.1, held_out=True), 1)
     (690.78, 2763.1)
     """
     check_between("n_rows", n_rows, 1, math.inf)
@@ -96,12 +96,12 @@ def trees_asked(n_rows: float, slack: float, exponent: float = 1.0, *, held_out:
     return (1 + exponent) * math.log(n_rows) / (2 * (slack / 2 if held_out else slack) ** 2)
 
 
-def held_out_loss(n_rows: float, k: int, depth: int, slack: float, leaf_share: float) -> float:
+def held_out_failure(n_rows: float, k: int, depth: int, slack: float, leaf_share: float) -> float:
     """Return the failure probability that Theorems 5.3 to 5.8 add for the error on n held-out rows.
 
     The result is 2^(h+3) k e^(-2nφ²), where φ = d / (2 (4 + d) 2^h K). If it is 1 or more, no error bound follows.
 
-    >>> f"{held_out_loss(1e8, 520, 3, 0.3, 10):.1e}"
+    >>> f"{held_out_failure(1e8, 520, 3, 0.3, 10):.1e}"
     '1.0e-12'
     """
     check_private(n_rows, k, depth, slack, leaf_share)
@@ -110,16 +110,16 @@ def held_out_loss(n_rows: float, k: int, depth: int, slack: float, leaf_share: f
 
 
 def held_out_probability(n_rows: float, depth: int, slack: float, leaf_share: float) -> float:
-    """Return the least probability that `sure_rows` holds for n held-out rows: 1 - 1/n - `held_out_loss`.
+    """Return the least probability that `share_of_sure_rows` holds for n held-out rows: 1 - 1/n - `held_out_failure`.
 
-    The number of trees is `trees_asked` for held-out rows with C = 1. If the result is 0 or less, the theorem proves
+    The number of trees is `trees_required` for held-out rows with C = 1. If the result is 0 or less, the theorem proves
     nothing.
 
     >>> round(held_out_probability(1e9, 3, 0.3, 10), 6), held_out_probability(1000, 3, 0.3, 10) < -1e4
     (1.0, True)
     """
-    k = math.ceil(trees_asked(n_rows, slack, held_out=True))
-    return 1 - 1 / n_rows - held_out_loss(n_rows, k, depth, slack, leaf_share)
+    k = math.ceil(trees_required(n_rows, slack, held_out=True))
+    return 1 - 1 / n_rows - held_out_failure(n_rows, k, depth, slack, leaf_share)
 
 
 def rows_to_hold_out(depth: int, slack: float, leaf_share: float) -> float | None:
@@ -131,23 +131,23 @@ def rows_to_hold_out(depth: int, slack: float, leaf_share: float) -> float | Non
     return first_rows(lambda n: held_out_probability(n, depth, slack, leaf_share) > 0, 20)
 
 
-def coin_bound(tree_error: float, slack: float, luck: float, leaf_share: float = math.inf) -> float:
+def coin_bound(tree_error: float, slack: float, draw_slack: float, leaf_share: float = math.inf) -> float:
     """Return the bound of Theorems 5.5 and 5.8 on the error of a random vote.
 
     The random vote draws a class; the probability of a class is its mean share over the trees. The bound is 2e' - 2e'²
-    + d + c, where e' = e + 1/K, d is `slack`, and c is `luck`, the slack for the random draws of the classes. Without
-    privacy, the bound holds for any number of trees: more trees make the mean share less random, but do not lower the
-    bound.
+    + d + c, where e' = e + 1/K, d is `slack`, and c is `draw_slack`, the slack for the random draws of the classes.
+    Without privacy, the bound holds for any number of trees: more trees make the mean share less random, but do not
+    lower the bound.
 
     >>> round(coin_bound(0.1, 0.05, 0.02), 6), round(coin_bound(0.1, 0.05, 0.02, 40), 6)
     (0.25, 0.28875)
     """
     check_between("tree_error", tree_error, 0, HALF)
     check_between("slack", slack, 0, 1)
-    check_between("luck", luck, 0, 1)
+    check_between("draw_slack", draw_slack, 0, 1)
     check_inside("leaf_share", leaf_share, 0, math.inf)
     error = min(tree_error + 1 / leaf_share, HALF)  # above 1/2 the formula would fall again
-    return 2 * error - 2 * error**2 + slack + luck
+    return 2 * error - 2 * error**2 + slack + draw_slack
 
 
 def printed_probability(n: float, k: int, depth: int, slack: float, leaf_share: float, epsilon: float) -> float:
@@ -229,7 +229,7 @@ def direct_bound(tree_error: float, n: float, depth: int, epsilon: float, rule: 
     probability = 1 - n * (least + math.exp(-n / 2))
     e = tree_error
     if rule == "coin":
-        printed, derived = 0.2 + 1.9 * e - 2 * e**2, coin_bound(e, slack=0.1, luck=0.05, leaf_share=40)
+        printed, derived = 0.2 + 1.9 * e - 2 * e**2, coin_bound(e, slack=0.1, draw_slack=0.05, leaf_share=40)
         return DirectBound(trees, probability * (1 - math.exp(-n / 200)), printed, derived)
     return DirectBound(trees, probability, 1 / 8 + 4.5 * e - 5 * e**2, 39 / 320 + 4.75 * e - 5 * e**2)
 

@@ -15,7 +15,7 @@ from dpforest.evaluation.smallest_epsilon import Answer
 from dpforest.models.trace import TreeTrace
 from dpforest.plotting.boosted_growth import alpha_by_level, alpha_drawing, contributions
 from dpforest.plotting.choose import epsilon_by_forest
-from dpforest.plotting.compare import MeasureScale, budget_map
+from dpforest.plotting.compare import MeasureScale, epsilon_depth_map
 from dpforest.plotting.rounds import typical_parts
 from tests.browser.driver import BROWSER
 from ui.shared.page import LARGE, PLAIN, in_page_colors
@@ -36,7 +36,7 @@ SMALL: dict[str, Callable[[], go.Figure]] = {
     "α by level": lambda: alpha_drawing([1.0, 0.6, 0.4], exact=True),
     "contributions of one tree": lambda: contributions(np.array([0.5]), ["no", "yes"], tree=0),
     "the smallest ε of one forest": lambda: epsilon_by_forest(ONE, 0.01, 10, chosen="RF-E", epsilon=1, scale=ACCURACY),
-    "a map of one depth": lambda: budget_map([0.1, 1.0], [3], np.array([[0.5, 0.6]]), ACCURACY, epsilon=1.0),
+    "a map of one depth": lambda: epsilon_depth_map([0.1, 1.0], [3], np.array([[0.5, 0.6]]), ACCURACY, epsilon=1.0),
     "one attribute": lambda: typical_parts(["age"], np.array([1.0]), np.array([0.2])),
 }
 CUT = """() => {

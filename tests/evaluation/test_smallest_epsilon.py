@@ -119,8 +119,11 @@ def test_the_largest_epsilon_is_checked_if_it_may_reach_the_value_without_room()
     rng = np.random.default_rng(1)
     values = 0.76 + 0.01 * stats.norm.ppf(0.95) + 0.01 * rng.standard_normal((N_FIRST, 18)) - np.linspace(0.2, 0, 18)
     reach = Reach.of(EPSILONS, values, 0.9, None)
-    assert reach.from_on(0.76) in ([EPSILONS[-1]], []) and reach.at_best > reach.nearly_all[-1]
-    assert reach.from_on(reach.at_best) == [EPSILONS[-1]] and reach.from_on(reach.at_best + 1e-6) == []
+    assert reach.epsilons_to_check(0.76) in ([EPSILONS[-1]], []) and reach.at_largest_epsilon > reach.nearly_all[-1]
+    assert (
+        reach.epsilons_to_check(reach.at_largest_epsilon) == [EPSILONS[-1]]
+        and reach.epsilons_to_check(reach.at_largest_epsilon + 1e-6) == []
+    )
 
 
 def test_a_check_ends_as_soon_as_it_cannot_succeed():

@@ -168,7 +168,7 @@ def test_the_break_is_marked_on_the_published_curve():
     curves = leaf_curves(1.0, 2, "add-remove")
     figure = flip_curves(curves, "permute-and-flip", NAMES)
     (mark,) = [t for t in figure.data if t.mode == "markers"]
-    assert mark.y[0] == curves.flip["smooth-sensitivity"][curves.gap == mark.x[0]] and mark.marker.symbol == "diamond"
+    assert mark.y[0] == curves.flip["smooth-sensitivity"][curves.lead == mark.x[0]] and mark.marker.symbol == "diamond"
 
 
 def test_every_rule_has_a_dash():

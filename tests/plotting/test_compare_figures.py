@@ -5,7 +5,15 @@ import pytest
 
 from dpforest.evaluation.smallest_epsilon import Answer, Reach, check_share
 from dpforest.plotting.choose import epsilon_by_forest, reach_curve
-from dpforest.plotting.compare import COLORS, MeasureScale, Series, SettingCurves, budget_map, comparison, multiples
+from dpforest.plotting.compare import (
+    COLORS,
+    MeasureScale,
+    Series,
+    SettingCurves,
+    comparison,
+    epsilon_depth_map,
+    setting_panels,
+)
 from dpforest.plotting.style import NON_PRIVATE, NOT_HELD
 from ui.forest.forests import FORESTS
 
@@ -54,15 +62,18 @@ def test_everything_is_inside_the_picture():
 def test_multiples_name_each_value_once():
     mean = np.full((2, 4), 0.7)
     panels = [SettingCurves("a", [2, 4], EPSILONS, mean), SettingCurves("b", [4, 8], EPSILONS, mean)]
-    figure = multiples(panels, "depth", SCALE, columns=2)
+    figure = setting_panels(panels, "depth", SCALE, columns=2)
     assert sorted(t.name for t in figure.data if t.showlegend) == ["depth 2", "depth 4", "depth 8"]
     assert [t.line.color for t in figure.data][1] == [t.line.color for t in figure.data][2]  # both lines have depth 4
-    assert named(multiples(panels[:1], "trees", SCALE, columns=1), "2 trees").text[0] == "a, 2 trees, ε = 0.01: 70.0 %"
+    assert (
+        named(setting_panels(panels[:1], "trees", SCALE, columns=1), "2 trees").text[0]
+        == "a, 2 trees, ε = 0.01: 70.0 %"
+    )
 
 
 def test_the_map_marks_the_best_depths_and_shows_the_price():
     values = np.array([[0.5, 0.6, 0.7, 0.7], [0.4, 0.65, 0.6, 0.85]])
-    figure = budget_map(EPSILONS, [3, 9], values, SCALE, epsilon=1.0)
+    figure = epsilon_depth_map(EPSILONS, [3, 9], values, SCALE, epsilon=1.0)
     heat, best, star = figure.data
     assert list(best.y) == ["3", "9", "3", "9"] and (star.x[0], star.y[0]) == ("10", "9")
     assert heat.hovertext[1][3] == "ε = 10, depth 9: 85.0 %<br>5.0 points below the best depth without noise"

@@ -60,12 +60,13 @@ def test_attacks_are_marked_and_their_names_are_inert():
 def test_icons_are_rounded_to_the_safe_side(game, prior):
     guesses = game.hundred_guesses(prior)
     assert (
-        guesses.without + guesses.more + guesses.wrong == 100 and min(guesses.without, guesses.more, guesses.wrong) >= 0
+        guesses.without + guesses.additional_right + guesses.wrong == 100
+        and min(guesses.without, guesses.additional_right, guesses.wrong) >= 0
     )
-    assert guesses.without + guesses.more >= 100 * game.success(prior) - 1e-6
+    assert guesses.without + guesses.additional_right >= 100 * game.success(prior) - 1e-6
     assert guesses.without <= 100 * max(prior, 1 - prior) + 1e-6
     icons = [t for t in icon_grid(game, prior).data if t.mode == "markers"]
-    assert [len(t.x) for t in icons] == [guesses.without, guesses.more, guesses.wrong]
+    assert [len(t.x) for t in icons] == [guesses.without, guesses.additional_right, guesses.wrong]
     assert len({(x, y) for t in icons for x, y in zip(t.x, t.y)}) == 100
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpforest.risk import classroom
-from dpforest.risk.classroom import N_STUDENTS, members, numbers_right, published_counts, reconstruct, secrets
+from dpforest.risk.classroom import N_STUDENTS, members, n_right_by_class, published_counts, reconstruct, secrets
 from dpforest.risk.guarantee import VALUE, Guarantee
 from dpforest.risk.tradeoff import DistinguishingGame
 
@@ -45,7 +45,7 @@ def test_students_alone_in_a_leaf_are_given_away_by_the_first_tree():
 
 
 def test_noise_keeps_the_attacker_below_the_limit():
-    rebuilt = {e: numbers_right(10, e, 60) for e in (0.1, 1.0, 10.0)}
+    rebuilt = {e: n_right_by_class(10, e, 60) for e in (0.1, 1.0, 10.0)}
     means = [right.mean() for right in rebuilt.values()]
     assert means == sorted(means) and 13 < means[0] < 17 and means[2] > 22
     for epsilon, right in rebuilt.items():

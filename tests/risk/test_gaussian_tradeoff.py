@@ -103,7 +103,7 @@ def test_the_guarantee_of_a_gaussian_certificate(certified):
     assert guarantee.kind == ("approximate" if certified else "none")
     assert guarantee.mu_squared == (loss.mu_squared if certified else None)
     assert DistinguishingGame(guarantee).success() == (pytest.approx(ndtr(0.236704 / 2), abs=1e-6) if certified else 1)
-    assert DistinguishingGame(guarantee).hundred_guesses().more == (5 if certified else 50)
+    assert DistinguishingGame(guarantee).hundred_guesses().additional_right == (5 if certified else 50)
 
 
 def test_the_points_draw_the_curve():

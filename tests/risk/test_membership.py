@@ -32,13 +32,13 @@ from dpforest.risk.membership import (
 )
 from dpforest.risk.shadow_models import rarest_row, shadow_attack
 from dpforest.risk.success_rate import (
-    LOOKS,
+    REPORT_SIZES,
     composed_variation,
     estimate,
-    losses,
+    log_ratios,
     most_success,
     success_rate,
-    variation,
+    total_variation,
 )
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.rows import EncodedTable
@@ -75,7 +75,7 @@ def record_of(estimator, labels, n_classes: int = 2, row: int = 0) -> Record:
 
 def last_estimate(record: Record, trials: int = 40_000, seed: int = 1):
     """Attack the record with `trials` guesses, and return the last estimate of the success."""
-    looks = [look for _, look in exact_attack(record, seed=seed, seconds=math.inf, most=trials) if look]
+    looks = [look for _, look in exact_attack(record, seed=seed, seconds=math.inf, max_guesses=trials) if look]
     assert looks[-1].trials == trials
     return looks[-1]
 
@@ -98,7 +98,7 @@ def test_intervals_enclose_and_hold_at_once():
     assert look.share == 0.7 and look.low < 0.7 < look.high
     assert estimate(20, 20).high == 1 and estimate(20, 0).low == 0
     # Each end of an interval is wrong with probability below 1 % / (2 × number of looks).
-    assert binom.sf(699, 1000, look.low) == pytest.approx(0.01 / (2 * (len(LOOKS) + 1)), rel=1e-6)
+    assert binom.sf(699, 1000, look.low) == pytest.approx(0.01 / (2 * (len(REPORT_SIZES) + 1)), rel=1e-6)
 
 
 def test_guesses_all_count_and_stop_at_the_limit():
@@ -109,13 +109,13 @@ def test_guesses_all_count_and_stop_at_the_limit():
         made.append(n)
         return n, n - 1
 
-    seen = list(success_rate(guess, seconds=math.inf, most=500))
+    seen = list(success_rate(guess, seconds=math.inf, max_guesses=500))
     looks = [look for _, look in seen if look]
     assert sum(made) == looks[-1].trials == 500 and looks[-1].right == 500 - len(made)
-    assert [look.trials for look in looks] == [*(size for size in LOOKS if size < 500), 500]
+    assert [look.trials for look in looks] == [*(size for size in REPORT_SIZES if size < 500), 500]
     shares = [share for share, _ in seen]
     assert shares == sorted(shares) and shares[-1] == 1
-    assert len(list(success_rate(guess, seconds=0, most=10**9))) < 10
+    assert len(list(success_rate(guess, seconds=0, max_guesses=10**9))) < 10
 
 
 @pytest.mark.parametrize("n_laws, n_outputs", [(1, 3), (2, 2), (4, 3), (6, 2)])
@@ -135,8 +135,8 @@ def test_composition_of_certain_things():
         p, q = np.log([[1.0, 0.0], [0.5, 0.5]]), np.log([[0.0, 1.0], [0.5, 0.5]])
     assert composed_variation(p, q) == pytest.approx(1, abs=1e-9)
     assert composed_variation(p[1:].repeat(3, axis=0), q[1:].repeat(3, axis=0)) == 0
-    assert variation(p, q).tolist() == [1.0, 0.0]
-    assert losses(p, q)[1].tolist() == [0.0, 0.0] and np.isfinite(losses(p, q)).all()
+    assert total_variation(p, q).tolist() == [1.0, 0.0]
+    assert log_ratios(p, q)[1].tolist() == [0.0, 0.0] and np.isfinite(log_ratios(p, q)).all()
 
 
 # ---------------------------------------------------------------- exact success
@@ -185,7 +185,7 @@ def test_assigning_rows_to_trees_matches_an_enumeration(others, n_trees):
     for a, b in itertools.product(range(others[0] + 1), range(others[1] + 1)):
         chance = binom.pmf(a, others[0], 1 / n_trees) * binom.pmf(b, others[1], 1 / n_trees)
         laws = [log_pmf("permute-and-flip", [counts], 1.0) for counts in ([a, b], [a + 1, b])]
-        exact += chance * variation(*laws)[0]
+        exact += chance * total_variation(*laws)[0]
     assert best_success(record) == pytest.approx(0.5 + exact / 2, abs=0.003)  # ten standard errors of 50,000 states
 
 
@@ -248,7 +248,9 @@ def test_no_certified_forest_exceeds_the_limit(name, neighbors):
         codes, labels = domain.encode(X), domain.encode_labels(y)
         loss = model.preview(domain, len(labels))[0].true_epsilon
         assert loss <= epsilon * (1 + 1e-9)
-        look = last_look(attack_record(model, domain, codes, labels, len(y) - 1, seed=3, seconds=math.inf, most=1_000))
+        look = last_look(
+            attack_record(model, domain, codes, labels, len(y) - 1, seed=3, seconds=math.inf, max_guesses=1_000)
+        )
         assert binom.sf(look.right - 1, look.trials, most_success(loss)) > ALARM / 32
         assert look.trials >= 500
 
@@ -338,7 +340,7 @@ def test_the_rarest_row_is_the_odd_one():
 def test_a_shadow_attack_finds_a_row_that_is_alone():
     domain, codes, labels = at_one_point([0])
     forest = FriedmanSchusterClassifier(epsilon=6.0, max_depth=1, n_bins=2)
-    look = last_look(shadow_attack(forest, domain, codes, labels, 0, seed=2, seconds=math.inf, most=1_000))
+    look = last_look(shadow_attack(forest, domain, codes, labels, 0, seed=2, seconds=math.inf, max_guesses=1_000))
     assert look.low > 0.55
     assert binom.sf(look.right - 1, look.trials, most_success(6.0)) > ALARM
 
@@ -346,7 +348,7 @@ def test_a_shadow_attack_finds_a_row_that_is_alone():
 def test_an_attack_repeats_itself_with_its_seed():
     table = small_table()
     for forest in (MajorityLabelForestClassifier(n_estimators=3), FriedmanSchusterClassifier(max_depth=2, n_bins=4)):
-        settings = {"seconds": math.inf, "most": 200}
+        settings = {"seconds": math.inf, "max_guesses": 200}
         one, same, other = (
             [look for _, look in attack_record(forest, *table, 5, seed=seed, **settings) if look] for seed in (1, 1, 2)
         )

@@ -18,7 +18,7 @@ from dpforest import (
     load_dataset,
 )
 from dpforest.evaluation.nonprivate import guessing
-from dpforest.simulation.random import RandomSimulation, Structures
+from dpforest.simulation.random import RandomSimulation, ReleasePlanner
 from dpforest.simulation.splits import Split, split_table
 from dpforest.simulation.views import ForestView
 from dpforest.tables.domain import DomainError
@@ -305,7 +305,7 @@ def test_redrawn_noise_flips_as_many_leaves_as_their_rates_predict(nursery):
     view = viewed(VIEWED["permute-and-flip"][0], nursery, 1.0)
     full, n_draws = view.nodes(0).flip[view.nodes(0).trees.leaf_nodes], 400
     rates = full[np.isfinite(full)]
-    turned = [view.nodes(0, view.redraw(0, seed)).turned for seed in range(1, n_draws + 1)]
+    turned = [view.nodes(0, view.redraw(0, seed)).is_flipped for seed in range(1, n_draws + 1)]
     counted = np.array([one.sum() for one in turned])
     assert len(set(counted)) > 1
     assert abs(counted.mean() - rates.sum()) < Z * np.sqrt((rates * (1 - rates)).sum() / n_draws)
@@ -414,7 +414,7 @@ def test_planning_another_budget_does_not_change_a_plan():
     data = load_dataset("adult")
     split = split_table(data.domain, data.X, data.y)
 
-    class Meanwhile(Structures):
+    class Meanwhile(ReleasePlanner):
         @property
         def _cells(self):
             if not self.asked:
@@ -425,6 +425,6 @@ def test_planning_another_budget_does_not_change_a_plan():
     given = MajorityLabelForestClassifier(), data.domain, split, len(data.y)
     interrupted = Meanwhile(*given)
     interrupted.asked = False
-    (spec, scale), (expected, other) = (structures.prepare(1.0, 3) for structures in (interrupted, Structures(*given)))
+    (spec, scale), (expected, other) = (planner.prepare(1.0, 3) for planner in (interrupted, ReleasePlanner(*given)))
     assert interrupted.asked and spec == expected
     assert np.array_equal(scale.cumulative, other.cumulative)

@@ -295,7 +295,7 @@ def test_trees_that_gain_nothing_more_misclassify_few_rows(alpha):
         (lambda: splits_for_error(0.5, 1.0, 0.7), "error=0.7 is not a number above 0 and up to 0.5"),
         (lambda: trees_for_error(0.5, 1.0, 0.1, spread=1.0), "spread=1.0 is not a number from 0 to below 1"),
         (lambda: trees_for_error(0.5, 1.0, 0.1, mean_weight=0), "mean_weight=0 is not a number above 0 and up to 1"),
-        (lambda: calibration_constant(gap=1.0), "gap=1.0 is not a number from 0 to below 1"),
+        (lambda: calibration_constant(bad_split_factor=1.0), "bad_split_factor=1.0 is not a number from 0 to below 1"),
         (lambda: calibration_constant(failure=0.9), "failure=0.9 is not a number above 0 and up to 0.5"),
         (lambda: efficiency_needed(2, 1.0, 1.0), "n=2 is not a number of rows from 3"),
         (lambda: rows_for_efficiency(0.0, 1.0), "epsilon=0.0 is not a number above 0 and up to inf"),

@@ -14,7 +14,7 @@ from dpforest.simulation.splits import split_table
 from dpforest.tables.rows import read_rows
 from dpforest.theory.boosting_bounds import RULES, error_after_trees, trees_for_error
 from dpforest.theory.brute_force import drawn_untested, largest_move
-from dpforest.theory.measurements import empty_leaves_at, goodness, root_edge
+from dpforest.theory.measurements import empty_leaves_at, right_tree_counts, root_edge
 from dpforest.theory.multinomial import levels_to_halve, side_left
 from dpforest.theory.votes import (
     average_bound,
@@ -24,9 +24,9 @@ from dpforest.theory.votes import (
     private_error_bound,
     proof_probability,
     rows_to_prove,
-    slack_of,
     trees_to_beat,
     vote_right,
+    vote_slack,
 )
 from ui.learn.theory_numbers import rounded
 
@@ -35,7 +35,7 @@ DATA = json.loads((Path(__file__).parents[2] / "data" / "theory.json").read_text
 
 def test_votes_of_random_trees():
     assert majority_bound(0.1, 0.1) == pytest.approx(0.25) and average_bound(0.1, 0.1) == pytest.approx(0.45)
-    slacks = [round(slack_of(k, 1372, 1 - 1 / 1372), 3) for k in (50, 101, 200, 500, 1000)]
+    slacks = [round(vote_slack(k, 1372, 1 - 1 / 1372), 3) for k in (50, 101, 200, 500, 1000)]
     assert slacks == [0.38, 0.267, 0.19, 0.12, 0.085]
     assert math.isinf(majority_bound(0.01, 0.5))
 
@@ -43,12 +43,14 @@ def test_votes_of_random_trees():
 @pytest.mark.parametrize(("error", "tree_error", "rows"), [(0.482, 0.143, 5686), (0.346, 0.073, 489), (0.5, 0.2, 50)])
 def test_trees_to_beat_is_the_least(error, tree_error, rows):
     k = trees_to_beat(error, tree_error, rows)
-    assert majority_bound(tree_error, slack_of(k, rows)) < error <= majority_bound(tree_error, slack_of(k - 1, rows))
+    assert (
+        majority_bound(tree_error, vote_slack(k, rows)) < error <= majority_bound(tree_error, vote_slack(k - 1, rows))
+    )
 
 
 def test_a_vote_is_never_bounded_below_twice_a_trees_error():
     assert trees_to_beat(0.2, 0.1, 100) is None
-    assert majority_bound(0.1, slack_of(10**9, 100)) > 0.2
+    assert majority_bound(0.1, vote_slack(10**9, 100)) > 0.2
 
 
 def test_bounds_hold_for_the_stored_measurements():
@@ -56,7 +58,7 @@ def test_bounds_hold_for_the_stored_measurements():
         counts = np.array(measured["rows_by_trees_right"])
         goodness = np.arange(len(counts)) / (len(counts) - 1)
         for k, error in measured["vote_error"].items():
-            d = slack_of(int(k), measured["rows"])
+            d = vote_slack(int(k), measured["rows"])
             if d < 0.5:
                 sharper = counts[goodness < 0.5 + d].sum() / counts.sum()
                 assert error <= sharper <= majority_bound(1 - (goodness * counts).sum() / counts.sum(), d)
@@ -126,8 +128,8 @@ def test_the_largest_change_by_a_row_agrees_with_trying_all_leaves(alpha, n):
     "wrong",
     [
         lambda: majority_bound(0.6, 0.1),
-        lambda: slack_of(0, 10),
-        lambda: slack_of(10, 10, 1.0),
+        lambda: vote_slack(0, 10),
+        lambda: vote_slack(10, 10, 1.0),
         lambda: proof_probability(100, 10, 3, 0.5, 10, 1.0),
         lambda: empty_share([1.2], 3),
         lambda: vote_right([-0.1]),
@@ -150,7 +152,7 @@ def test_two_stored_measurements_are_reproduced():
     domain, _ = rows("breast_wisconsin")
     data = load_dataset("breast_wisconsin")
     read = read_rows(domain, data.X, data.y)
-    assert rounded(goodness(domain, read.codes, read.y)) == measured["breast_wisconsin"]["goodness"]
+    assert rounded(right_tree_counts(domain, read.codes, read.y)) == measured["breast_wisconsin"]["goodness"]
     assert rounded(root_edge(domain, read.codes, read.y)) == measured["breast_wisconsin"]["root_edge"]
     tests = [column > cut for column in read.codes.T for cut in np.unique(column)]
     right = [np.array([side[read.y == c].mean() for c in (0, 1)]) for side in tests]

@@ -8,14 +8,14 @@ import pytest
 from dpforest.theory.votes_printed import (
     coin_bound,
     direct_bound,
-    held_out_loss,
+    held_out_failure,
     held_out_probability,
     mean_weight_bound,
     printed_probability,
     rows_for_direct_bound,
     rows_to_hold_out,
-    sure_rows,
-    trees_asked,
+    share_of_sure_rows,
+    trees_required,
 )
 
 
@@ -47,17 +47,17 @@ def test_the_bounds_hold_for_simulated_trees(depth):
     error = 1 - right.mean()
     assert weight.mean() >= mean_weight_bound(error) - 0.02
     for slack in (0.05, 0.2):
-        assert (right >= 0.5 + slack).mean() >= sure_rows(error, slack) - 0.02
-        assert (weight >= 0.5 + slack).mean() >= sure_rows(error, slack, "average") - 0.02
+        assert (right >= 0.5 + slack).mean() >= share_of_sure_rows(error, slack) - 0.02
+        assert (weight >= 0.5 + slack).mean() >= share_of_sure_rows(error, slack, "average") - 0.02
     assert 1 - weight.mean() <= coin_bound(error, 0.0, 0.0) + 0.02  # a random vote with the mean share
 
 
 def test_printed_bounds_match_golden_values():
-    trees = [[-(-trees_asked(n, d) // 1) for d in (0.05, 0.1, 0.4)] for n in (435, 8124, 10**6)]
+    trees = [[-(-trees_required(n, d) // 1) for d in (0.05, 0.1, 0.4)] for n in (435, 8124, 10**6)]
     assert trees == [[2431, 608, 38], [3602, 901, 57], [5527, 1382, 87]]
     assert printed_probability(1e8, 520, 3, 0.3, 10, 1.0) == pytest.approx(0.988484, abs=1e-6)
     assert printed_probability(1e4, 520, 3, 0.3, 10, 1.0) < 0  # a bound below 0 states nothing
-    assert held_out_loss(5.1e6, 386, 3, 0.4, 5) < 0.05 < held_out_loss(3e6, 386, 3, 0.4, 5)
+    assert held_out_failure(5.1e6, 386, 3, 0.4, 5) < 0.05 < held_out_failure(3e6, 386, 3, 0.4, 5)
 
 
 def test_the_printed_bound_promises_more_than_its_proof():
@@ -107,7 +107,7 @@ def test_all_rows_of_small_leaves_may_be_misclassified():
     error e is nearly 0, and the printed bound for e = 0 is an error of 0. Our bound allows an error of 1/K. With 200
     draws, the test fails by chance with probability below 1e-6.
     """
-    rng, n, above, bound = np.random.default_rng(0), 10**9, 0, 1 - sure_rows(0.0, 0.1, leaf_share=20)
+    rng, n, above, bound = np.random.default_rng(0), 10**9, 0, 1 - share_of_sure_rows(0.0, 0.1, leaf_share=20)
     for _ in range(200):
         rare = rng.poisson(1.0, 2)  # rows of the rare value, with a probability of 1/n each
         wrong = rng.binomial(rare[1], 0.5) / n  # the common value always has class 0 and is always right
@@ -124,14 +124,14 @@ def test_random_votes_of_guessing_trees_are_guesses():
 
 
 def test_small_leaves_raise_the_error_and_leave_the_slack():
-    assert 1 - sure_rows(0.1, 0.1, "majority", 20) == pytest.approx(0.375)
-    assert 1 - sure_rows(0.1, 0.1, "average", 20) == pytest.approx(0.575)
+    assert 1 - share_of_sure_rows(0.1, 0.1, "majority", 20) == pytest.approx(0.375)
+    assert 1 - share_of_sure_rows(0.1, 0.1, "average", 20) == pytest.approx(0.575)
     # This bound is below 0, so it states nothing, but computing it must not raise an error.
-    assert sure_rows(0.0, 0.46, "average", 20) == pytest.approx(1 - 0.05 / 0.04)
+    assert share_of_sure_rows(0.0, 0.46, "average", 20) == pytest.approx(1 - 0.05 / 0.04)
 
 
 def test_invalid_arguments_are_refused():
     with pytest.raises(ValueError, match="slack=0.5 is not a number between 0 and 0.5"):
-        sure_rows(0.1, 0.5)
+        share_of_sure_rows(0.1, 0.5)
     with pytest.raises(ValueError, match="rule"):
-        sure_rows(0.1, 0.1, "coin")
+        share_of_sure_rows(0.1, 0.1, "coin")

@@ -123,7 +123,7 @@ def test_combined_outputs_show_the_source_of_their_chance(audit):
 
 @pytest.mark.parametrize("rule", ["smooth sensitivity", "permute-and-flip"])
 def test_the_attack_runs_and_stays_until_something_moves(audit, monkeypatch, rule):
-    monkeypatch.setattr(leaf_attack, "LOOKS", (100, 10_000, 100_000))
+    monkeypatch.setattr(leaf_attack, "RELEASE_COUNTS", (100, 10_000, 100_000))
     monkeypatch.setattr(leaf_attack, "SEARCH", 100_000)
     monkeypatch.setattr(attack, "SECONDS", math.inf)
     page = audit(rule=rule)
@@ -145,7 +145,7 @@ def test_links_are_checked(audit):
 
 
 def test_the_last_looks_are_drawn_even_if_time_is_short(audit, monkeypatch):
-    monkeypatch.setattr(leaf_attack, "LOOKS", (100, 200))
+    monkeypatch.setattr(leaf_attack, "RELEASE_COUNTS", (100, 200))
     monkeypatch.setattr(leaf_attack, "SEARCH", 1_000)
     monkeypatch.setattr(attack, "SECONDS", math.inf)
     page = audit()

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpforest import plotting
 from dpforest.plotting import paper
-from dpforest.plotting.curve import mark_others
+from dpforest.plotting.curve import mark_epsilons
 from ui.choose import wish_controls
 from ui.shared.downloads import as_latex
 
@@ -127,7 +127,7 @@ def test_a_figure_for_a_paper_has_no_marks_of_the_page():
     curve = plotting.accuracy_curve(
         np.array([0.1, 1.0]), values, np.array([0.9]), 0.5, 1.0, floor_label="no", best=None
     )
-    mark_others(curve, [(0.5, "a known release")])
+    mark_epsilons(curve, [(0.5, "a known release")])
     printed = json.dumps(paper.for_print(curve, "Accuracy against ε"), default=list)
     assert "you are here" in curve.to_json() and "you are here" not in printed and "▼" not in printed
     assert len(curve.data) == len(paper.for_print(curve)["data"]) + 1

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpforest.book.sums import Cost, added_up, counted
+from dpforest.book.sums import Cost, added_up, epsilon_under
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.loss import PrivacyLoss, mu_for
 from dpforest.tables.datasets import read_csv
@@ -59,7 +59,7 @@ def test_ten_tenths_are_one_and_thirds_are_exact():
 
 def test_an_exchange_has_no_cost_under_add_remove():
     with pytest.raises(ValueError, match="no ε under add-remove"):
-        counted(Fraction(1), "replace-one", "add-remove")
+        epsilon_under(Fraction(1), "replace-one", "add-remove")
 
 
 def test_one_more_release_never_lowers_a_sum():

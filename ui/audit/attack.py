@@ -6,7 +6,15 @@ from typing import Any
 
 import streamlit as st
 
-from dpforest.audit.leaf_attack import CONFIDENCE, LOOKS, SECONDS, LeafPair, LossEstimate, attack_leaf, can_be_proved
+from dpforest.audit.leaf_attack import (
+    CONFIDENCE,
+    RELEASE_COUNTS,
+    SECONDS,
+    LeafPair,
+    LossEstimate,
+    attack_leaf,
+    can_be_proved,
+)
 from dpforest.plotting.audit import bound_chart, distinct_text
 from dpforest.privacy.randomness import SecretSource
 from ui import state
@@ -34,8 +42,8 @@ def show(audit: Audit, pair_name: str, pair: LeafPair) -> None:
     )
     if audit.published and pair_name == FEWEST_ROWS and not can_be_proved(pair):
         st.caption(
-            f"These two tables exceed the promise by so little that {LOOKS[-1]:,} releases will hardly show it. "
-            f"Choose “{MOST_TELLING}” above for a pair that shows more."
+            f"These two tables exceed the promise by so little that {RELEASE_COUNTS[-1]:,} releases will hardly show "
+            f"it. Choose “{MOST_TELLING}” above for a pair that shows more."
         )
     key = (audit, pair_name)
     if st.button("Attack it", type="primary", key="attack"):

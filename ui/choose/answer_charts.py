@@ -10,7 +10,7 @@ from typing import Any
 
 from dpforest.plotting.choose import epsilon_by_forest, reach_curve
 from dpforest.plotting.compare import MeasureScale
-from dpforest.plotting.curve import mark_others
+from dpforest.plotting.curve import mark_epsilons
 from ui.choose.answer_words import by_forest
 from ui.choose.answers import Answers
 from ui.forest.forests import EPSILONS
@@ -32,7 +32,7 @@ def curve(answers: Answers, forest: str, epsilon: float, scale: MeasureScale, pl
         scale,
         certified=wish.certified,
     )
-    mark_others(figure, OTHERS)
+    mark_epsilons(figure, OTHERS)
     name = f"{scale.name[0].upper()}{scale.name[1:]}"
     alt = (
         f"{name} of {forest} goes from {scale.text(means[0])} at ε = {reach.epsilons[0]:g} to {scale.text(means[-1])} "
@@ -51,6 +51,6 @@ def dots(answers: Answers, forest: str, epsilon: float, scale: MeasureScale, pla
     figure = epsilon_by_forest(
         sorted_answers, low, high, chosen=forest, epsilon=epsilon, scale=scale, certified=answers.wish.certified
     )
-    mark_others(figure, OTHERS)
+    mark_epsilons(figure, OTHERS)
     title = "Smallest ε of each forest"
     return chart(figure, f"{title}. {by_forest(sorted_answers)}.", place, title=title, key=key)

@@ -13,7 +13,7 @@ from dpforest.plotting.style import percent
 from dpforest.privacy.certificate import Certificate
 from dpforest.privacy.ledger import Ledger, rows_changed
 from dpforest.risk.membership import (
-    Exposed,
+    MostExposedRow,
     Record,
     RowsInLeaves,
     attack_record,
@@ -23,7 +23,7 @@ from dpforest.risk.membership import (
 )
 from dpforest.risk.rounding import percent_up
 from dpforest.risk.shadow_models import rarest_row
-from dpforest.risk.success_rate import CONFIDENCE, LOOKS, AttackEstimate, most_success
+from dpforest.risk.success_rate import CONFIDENCE, REPORT_SIZES, AttackEstimate, most_success
 from dpforest.risk.tradeoff import DistinguishingGame
 from dpforest.tables.features import plural
 from dpforest.tables.out_of_domain import OutOfDomainCells
@@ -205,7 +205,7 @@ class _Drawing:
         if settings.certified:
             text += "\n\n" + _explanation(self._record, self._best, limit)
         self._words.markdown(text)
-        most = 1_000 if self._record is None else LOOKS[-1]
+        most = 1_000 if self._record is None else REPORT_SIZES[-1]
         drawn(
             success_chart(estimates, limit=limit, best=self._best, claimed=claimed, axis_end=most),
             f"After {last.trials:,} guesses {percent(last.share)} were right; blind guessing gives 50 %, the "
@@ -324,7 +324,7 @@ def _count(key: tuple, _table: Table, _settings: ForestSettings) -> RowsInLeaves
 
 
 @cache.by_table(everybody=64, session=8, data=True)
-def _expose(key: tuple, _table: Table, _counted: RowsInLeaves) -> Exposed:
+def _expose(key: tuple, _table: Table, _counted: RowsInLeaves) -> MostExposedRow:
     return most_exposed(_counted)
 
 
@@ -344,5 +344,5 @@ def _counted(table: Table, settings: ForestSettings) -> RowsInLeaves:
     return _count(_key(table, settings), table, settings)
 
 
-def _most_exposed(table: Table, settings: ForestSettings) -> Exposed:
+def _most_exposed(table: Table, settings: ForestSettings) -> MostExposedRow:
     return _expose(_key(table, settings), table, _counted(table, settings))

@@ -141,8 +141,8 @@ def _guesses(game: DistinguishingGame, prior: float) -> None:
     guesses = game.hundred_guesses(prior)
     drawn(
         icon_grid(game, prior),
-        f"A hundred guesses: {guesses.without} are right anyway, at most {guesses.more} more with the release, "
-        f"at least {guesses.wrong} are wrong.",
+        f"A hundred guesses: {guesses.without} are right anyway, at most {guesses.additional_right} more with the "
+        f"release, at least {guesses.wrong} are wrong.",
         title="100 guesses",
         public=True,
         key="risk_guesses",

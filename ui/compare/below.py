@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.evaluation.headroom import headroom
-from dpforest.plotting.compare import SettingCurves, budget_map, comparison, multiples
+from dpforest.plotting.compare import SettingCurves, comparison, epsilon_depth_map, setting_panels
 from ui.compare import comparison_controls, rules_tab
 from ui.compare.chart_and_table import cannot_be_measured, series_of, show_table
 from ui.compare.chart_and_table import table as compared
@@ -152,7 +152,7 @@ class Below:
             panels.append(
                 SettingCurves(line.line.name, list(wide.index), wide.columns.to_numpy(float), wide.to_numpy(float))
             )
-        figure = multiples(panels, setting, self._view.scale, columns=min(4, len(panels)))
+        figure = setting_panels(panels, setting, self._view.scale, columns=min(4, len(panels)))
         chart(
             figure,
             f"{self._view.measure} against ε, a panel for each forest, a line for each {setting}.",
@@ -182,7 +182,7 @@ class Below:
             is_lower = values[best, column] <= nonprivate.max()
             text += f"the price of privacy is **{price}**." if is_lower else "noise costs nothing here."
         self._note.markdown(f"{text} Each cell is the mean of {result.rests_on}.")
-        figure = budget_map(list(epsilons), list(wide.index), values, scale, epsilon=view.epsilon)
+        figure = epsilon_depth_map(list(epsilons), list(wide.index), values, scale, epsilon=view.epsilon)
         chart(figure, text.replace("*", ""), self._place, title="Map of ε × depth")
 
     def _no_gain_text(self, values: np.ndarray, nonprivate: float) -> str:

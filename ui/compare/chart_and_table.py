@@ -13,7 +13,7 @@ import streamlit as st
 from dpforest.evaluation.groups import MIN_PERSONS
 from dpforest.evaluation.headroom import cheap_from
 from dpforest.plotting.compare import MeasureScale, Series, comparison
-from dpforest.plotting.curve import mark_others
+from dpforest.plotting.curve import mark_epsilons
 from dpforest.privacy.rationals import printed_decimal
 from dpforest.tables.features import plural
 from ui.compare.comparison_controls import Comparison
@@ -41,7 +41,7 @@ def lines_chart(
     """
     series = [series_of(view, line, result, scale, list(FORESTS).index(line.line.settings.kind)) for line in lines]
     figure = comparison(series, view.epsilon, scale, bands=view.bands)
-    mark_others(figure, OTHERS)
+    mark_epsilons(figure, OTHERS)
     epsilons = series[0].epsilons
     # Index of the simulated ε that is nearest to the slider's ε.
     nearest = min(range(len(epsilons)), key=lambda i: abs(epsilons[i] - view.epsilon))

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpforest import plotting
 from dpforest.evaluation.headroom import Headroom, overwide_features
-from dpforest.plotting.curve import mark_others, spread_over
+from dpforest.plotting.curve import mark_epsilons, spread_over
 from dpforest.plotting.style import percent
 from dpforest.privacy.ledger import Ledger, unit_noun
 from dpforest.privacy.loss import PURE, PrivacyLoss, mu_for
@@ -197,7 +197,7 @@ class Panel:
             best=best_model([self._baselines], self.measure),
             certified=settings.certified,
         )
-        mark_others(figure, OTHERS)
+        mark_epsilons(figure, OTHERS)
         return figure
 
     def _alt(self, result: SweepResult) -> str:

@@ -187,7 +187,7 @@ def _changed_labels(nodes: NodeTable) -> str:
     n_with_rows = int(np.isfinite(nodes.flip[leaves]).sum())
     if not n_with_rows:
         return "No leaf of this tree has rows: all labels are pure noise."
-    drawn, n_changed = state.NOISE_DRAWN.value, int(nodes.turned[leaves].sum())
+    drawn, n_changed = state.NOISE_DRAWN.value, int(nodes.is_flipped[leaves].sum())
     which_release = f"In draw {drawn + 1} of the noise," if drawn else "In this simulated release,"
     return (
         f"{which_release} noise changed {plural(n_changed, 'label')} of this tree's "

@@ -104,7 +104,7 @@ def most_rebuilt(epsilon: float) -> float:
     >>> most_rebuilt(1.0), most_rebuilt(0.3)
     (18.7, 16.2)
     """
-    return math.ceil(10 * classroom.N_STUDENTS * classroom.most_right(10, epsilon)) / 10
+    return math.ceil(10 * classroom.N_STUDENTS * classroom.success_limit(10, epsilon)) / 10
 
 
 @cache

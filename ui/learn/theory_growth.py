@@ -185,7 +185,7 @@ def splits() -> TheoremView:
             ],
             "above",
             yours=(n, needed, f"{size_text(n)} rows: {size_text(needed)}"),
-            band="no node has so much",
+            excluded_name="no node has so much",
         )
     )
     demand = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it asks for an efficiency of {size_text(needed)}"

@@ -199,7 +199,7 @@ def _surrogates(alpha: float) -> go.Figure:
             ],
             "below",
             height=380,
-            band="below the error",
+            excluded_name="below the error",
         )
     )
 

@@ -91,7 +91,7 @@ def _on_codes(measure: Callable[..., dict[str, Any]]) -> Callable[[Table], dict[
 
 # For each measure, its function, and whether its theorem assumes two classes.
 MEASURES: Final[dict[str, tuple[Callable[[Table], dict[Any, Any]], bool]]] = {
-    "goodness": (_on_codes(measurements.goodness), True),
+    "goodness": (_on_codes(measurements.right_tree_counts), True),
     "root_edge": (_on_codes(measurements.root_edge), True),
     "noisy_votes": (lambda table: measurements.noisy_votes(*_split(table)), True),
     "empty": (lambda table: measurements.empty_leaves(*_split(table)), False),

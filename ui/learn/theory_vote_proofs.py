@@ -13,7 +13,7 @@ import numpy as np
 from dpforest.plotting.style import PRIVATE
 from dpforest.plotting.theory import Axis, Chart, FormulaCurve, theory_chart
 from dpforest.tables.features import plural
-from dpforest.theory.votes import slack_of
+from dpforest.theory.votes import vote_slack
 from dpforest.theory.votes_printed import (
     DirectBound,
     coin_bound,
@@ -22,8 +22,8 @@ from dpforest.theory.votes_printed import (
     mean_weight_bound,
     rows_for_direct_bound,
     rows_to_hold_out,
-    sure_rows,
-    trees_asked,
+    share_of_sure_rows,
+    trees_required,
 )
 from ui.learn.theorem import (
     BoundStatus,
@@ -118,7 +118,7 @@ def _coin_bound(e: float, n_trees: int, n_rows: int) -> float:
     """
     error_probability = (1 - CONFIDENCE) / 2
     toss_slack = min(math.sqrt(math.log(1 / error_probability) / (2 * n_rows)), 1.0)
-    return coin_bound(e, min(slack_of(n_trees, n_rows, 1 - error_probability), 1.0), toss_slack)
+    return coin_bound(e, min(vote_slack(n_trees, n_rows, 1 - error_probability), 1.0), toss_slack)
 
 
 def other_rows() -> TheoremView:
@@ -151,7 +151,7 @@ def other_rows() -> TheoremView:
         help_text,
     )
     e, guessing, depth = tree_error(measures), measures["guessing"], measures["depth"]
-    limit, trained = 1 - sure_rows(e, d, rule, parts), 1 - sure_rows(e, d, rule)
+    limit, trained = 1 - share_of_sure_rows(e, d, rule, parts), 1 - share_of_sure_rows(e, d, rule)
     x = np.logspace(3, 14, 221).tolist()
     chance, first = held_out_probability(n, depth, d, parts), rows_to_hold_out(depth, d, parts)
     figure = theory_chart(
@@ -176,7 +176,7 @@ def other_rows() -> TheoremView:
         "above 0 "
     )
     wants += f"from {size_text(first)} rows on." if first else "for no number of rows."
-    k = math.ceil(trees_asked(n, d, held_out=True))
+    k = math.ceil(trees_required(n, d, held_out=True))
     if limit >= min(guessing, 0.5):
         why = (
             f"it would promise an error of {at_most(limit)}, and guessing errs on {share(guessing)}. More rows do not "
@@ -191,7 +191,7 @@ def other_rows() -> TheoremView:
         why = f"at {size_text(n)} rows its lower limit on the probability is below 0, which is no information. {wants}"
     if rule == "majority" and chance > 0:
         why += " For majority votes, this is the printed theorem, of which there is no proof."
-    halved = 1 - sure_rows(e, d, rule, parts / 2)
+    halved = 1 - share_of_sure_rows(e, d, rule, parts / 2)
     note = (
         f"It asks for {k:,} trees, four times as many as the theorem for training rows, which allows "
         f"an error of {at_most(trained)}. If the counts have noise, K/2 takes the place of K, and the error is "

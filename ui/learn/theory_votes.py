@@ -16,8 +16,8 @@ from dpforest.theory.votes import (
     private_error_bound,
     proof_probability,
     rows_to_prove,
-    slack_of,
     trees_to_beat,
+    vote_slack,
 )
 from dpforest.theory.votes_printed import printed_probability
 from ui.learn.theorem import (
@@ -86,7 +86,7 @@ def votes() -> TheoremView:
         if first:
             when = f"The bound is informative from {first:,} trees on."
         why = f"{why}. {when} {truth}"
-    averaged = average_bound(e, slack_of(k, rows, confidence))
+    averaged = average_bound(e, vote_slack(k, rows, confidence))
     known = (
         "Theorem 5.4 gives the bound above. Theorem 5.3, which needs to know how many trees are right about each row, "
         f"gives {at_most(better)}. "
@@ -127,7 +127,7 @@ def bounds_at(measures: dict[str, Any], trees: list[int], confidence: float) -> 
     """Return the bounds of Theorems 5.4 and 5.3 for each number of trees. A bound that does not exist is infinite."""
     counts, e = np.array(measures["rows_by_trees_right"], float), tree_error(measures)
     goodness = np.arange(len(counts)) / (len(counts) - 1)
-    slacks = [slack_of(k, measures["rows"], confidence) for k in trees]
+    slacks = [vote_slack(k, measures["rows"], confidence) for k in trees]
     sharper = [float(counts[goodness < 0.5 + d].sum() / counts.sum()) if d < 0.5 else math.inf for d in slacks]
     return [majority_bound(e, d) for d in slacks], sharper
 

@@ -163,7 +163,7 @@ def predict_csv(forest: ReleasedForest) -> None:
     except (TableError, DomainError) as problem:
         sorry(problem)
         return
-    is_predicted, predictions = result.fits, result.next_to(csv.table, forest.domain.label)
+    is_predicted, predictions = result.is_predicted, result.next_to(csv.table, forest.domain.label)
     share_column = predictions.columns[1]
     titled(
         f"{plural(int(is_predicted.sum()), 'prediction')}",

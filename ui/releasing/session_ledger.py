@@ -17,7 +17,7 @@ import pandas as pd
 import streamlit as st
 
 from dpforest.book.record import ReleaseRecord
-from dpforest.book.sums import Cost, added_up, as_loss, counted, loss_under
+from dpforest.book.sums import Cost, added_up, as_loss, epsilon_under, loss_under
 from dpforest.privacy.hashing import GOLDEN
 from dpforest.privacy.ledger import ADD_REMOVE, REPLACE_ONE, unit_noun
 from dpforest.privacy.loss import GAUSSIAN, PrivacyLoss
@@ -155,7 +155,7 @@ def promise_of(group: list[Release]) -> Guarantee:
     losses = [loss_under(r.loss, r.neighbors, relation) for r in group if r.mu_squared is not None]
     mu_squared = PrivacyLoss.total(losses, GAUSSIAN).mu_squared if losses else None
     pure = [(r.steps or ((r.epsilon, 1),), r.neighbors) for r in group if r.mu_squared is None]
-    steps = tuple((counted(step, neighbors, relation), n) for ledger, neighbors in pure for step, n in ledger)
+    steps = tuple((epsilon_under(step, neighbors, relation), n) for ledger, neighbors in pure for step, n in ledger)
     units = list(by_unit(group))
     return Guarantee(total, delta_of(group), relation, mu_squared, steps, units[0] if len(units) == 1 else None)
 

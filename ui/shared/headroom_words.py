@@ -134,7 +134,7 @@ def what_privacy_costs(
         text = f"From ε = {cheap_epsilon:g} on, {what} " + (
             f"costs this forest less than one point compared with a forest of its kind without noise "
             f"({percent(headroom.nonprivate)})."
-            if headroom.bearable >= POINT
+            if headroom.negligible_loss >= POINT
             else "takes less than a quarter of what a forest of its kind learns without noise "
             f"({points(headroom.nonprivate - headroom.floor)} above guessing)."
         )
