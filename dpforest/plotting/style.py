@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from html import escape as _escape
+from unicodedata import category
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,7 +13,7 @@ PRIVATE = "#0072B2"  # results with privacy, in all figures
 NON_PRIVATE = "#E69F00"  # results without privacy, in all figures
 NOT_HELD = "#D55E00"  # only for a claim of privacy that does not hold
 NEEDED = "#009E73"  # a value that the user needs
-FOLLOWED = "#CC79A7"  # path of the selected record through the trees
+FOLLOWED = "#CC79A7"  # path of the selected record, selected tree, and attacks
 QUIET = "#8A929C"  # readable on a light and on a dark page
 # Figures for papers leave out annotations and shapes with this name, and traces with this `meta`.
 ON_PAGE_ONLY = "on the page only"
@@ -24,18 +24,18 @@ CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
 
 
 def visible(text: str) -> str:
-    r"""Return a text from data, with escapes in place of characters that are invisible but change the text around them.
+    r"""Return a text from data, with escapes in place of invisible characters.
 
-    These characters are marks of text direction, control characters, and lone surrogates. Certificates contain the same
-    escapes.
+    Invisible are control characters except tabs and line ends, format characters (Unicode's category Cf, such as
+    marks of text direction), and lone surrogates. Escapes have the same form as in certificates.
 
-    >>> visible("a\u202eb\x00")
-    'a\\u202eb\\u0000'
+    >>> visible("a\u202eb\x00\u200f")
+    'a\\u202eb\\u0000\\u200f'
     """
-    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return "".join(f"\\u{ord(c):04x}" if category(c) in _UNSEEN and c not in "\t\n\r" else c for c in text)
 
 
-_UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSEEN = {"Cc", "Cf", "Cs"}  # categories of control characters, format characters and surrogates
 
 
 def escape(value: object, most: int = 0) -> str:
@@ -73,18 +73,21 @@ def flip_percent(share: float) -> str:
 def number(value: float) -> str:
     """Return a number as text: a whole number with commas, any other number with up to four significant digits.
 
-    Numbers from 10,000 on are rounded to whole numbers.
+    Numbers that round to 10,000 or more are rounded to whole numbers.
 
-    >>> number(1234567), number(0.00012345), number(12.5)
-    ('1,234,567', '0.0001234', '12.5')
+    >>> number(1234567), number(0.00012345), number(12.5), number(9999.6)
+    ('1,234,567', '0.0001234', '12.5', '10,000')
     """
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}"
-    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= 9_999.5 else f"{value:.4g}"
 
 
 def highest_flip(n_classes: int) -> float:
-    """Return the upper end of the color scale of flip rates: 1 - 1/K, the flip rate of pure noise among K classes."""
+    """Return the upper end of the color scale of flip rates: 1 - 1/K, the flip rate of pure noise among K classes.
+
+    The flip rate of a leaf is the probability that noise gives it another label than its most frequent class.
+    """
     return 1 - 1 / n_classes
 
 

@@ -164,6 +164,17 @@ def test_focus_has_at_most_six_levels():
     assert max(drawn.level.values()) == 5 and len(drawn.nodes) == 63
 
 
+@pytest.mark.parametrize("mark", ["\u00ad", "\u061c", "\u200b", "\u200e", "\u200f", "\u202e", "\u2069", "\ufeff"])
+def test_invisible_format_characters_are_escaped(mark):
+    assert style.visible(f"a{mark}b") == style.escape(f"a{mark}b") == f"a\\u{ord(mark):04x}b"
+
+
+def test_tabs_line_ends_and_visible_characters_stay():
+    text = "a\tb\r\nc é \u0301 \u05d0 \u00a0 \U0001f480"
+    assert style.visible(text) == text
+    assert style.visible("\x0b\x7f\ud800") == r"\u000b\u007f\ud800"
+
+
 def test_the_curve_marks_the_current_epsilon():
     figure = plotting.accuracy_curve(*curve(), 1.0, floor_label="<u>yes</u>")
     marker = figure.data[-1]
