@@ -1,9 +1,11 @@
 """Check that a person with several rows costs at most the ε (or μ) that a fit charges, in each query of the fit.
 
-The checks cover weights, draws, splits, labels, counts, scales (noisy histograms of numeric attributes) and gradients.
-Tables are tiny or random. The loss of labels is computed from their exact probabilities, at the rate that a release
-uses. For other queries, the largest change by a person is compared with the sensitivity or the scale of the noise. A
-fit keeps up to 256 rows of a person. These rows may be in any leaves, nodes, children and classes.
+The checks cover the weights of rows, the draw of a tree for each row, splits, labels and noisy counts of leaves, scales
+(noisy histograms of numeric attributes) and gradients. Tables are tiny or random. The privacy loss of the labels is
+computed from the exact probabilities of these labels, at the charged ε divided by 1024 and rounded as in a release
+(`label_rate`). For other queries, the largest change by a person is compared with the sensitivity or the scale of the
+noise. For splits, the cost after the sampler rounds the scores is compared with the charged ε too. A fit keeps up to
+256 rows of a person. These rows may be in any leaves, nodes, children and classes.
 """
 
 from collections.abc import Iterator
@@ -46,7 +48,7 @@ _NUMBERS: Final = Domain(
 
 
 def check_persons(n_cases: int = 300) -> Iterator[str]:
-    """Yield a message for each case in which a person costs more than the charge.
+    """Yield a message for each failed check: a person costs more than the charge, or weights or draws are wrong.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ def _kept_alone(rng: np.random.Generator, sizes: tuple[int, ...]) -> Iterator[st
 
 
 def _draws(rng: np.random.Generator) -> Iterator[str]:
-    """Check that all rows of a person are drawn into the same part."""
+    """Check that the same tree is drawn for all rows of a person."""
     registry, person = UnitRegistry(), rng.integers(0, 20, 200)
     registry.count(person, np.ones(200, bool))
     units, ids = registry.read(person, np.ones(200, bool))
@@ -151,7 +153,11 @@ def _scales(rng: np.random.Generator, n_cases: int) -> Iterator[str]:
 
 
 def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str]:
-    """Add a person to random nodes of a level, and compare the total change of split scores with the sensitivity."""
+    """Add a person to random nodes of a level, and check how much the split scores of the candidates change.
+
+    The range of the changes over the candidates, summed over the nodes, is at most the sensitivity. On the coarse grid
+    of the sampler, the cost of the person is at most the charged ε.
+    """
     extreme = case % 8 < 4  # if True, `one_of` returns the last option
 
     def one_of(*options: Any) -> Any:

@@ -10,8 +10,9 @@ A cell of a table is a whole number q, and q + round(sigma Z) equals round(q + s
 the rounded copy of a table with Gaussian noise of standard deviation sigma. Dong, Roth & Su 2022 (J. R. Stat. Soc. B
 84) state the privacy loss of Gaussian noise, and rounding a noisy table loses no further privacy.
 
-Random bits come from a tape of 16-bit lanes. The docstring of `samplers` describes the tape, and how kernels use it. A
-digit of x is one lane. Arrays of digits are as long as the tape, so they can hold all digits that are drawn.
+Random bits come from a tape: an array of random 16-bit numbers, called lanes. A draw that reaches the end of the tape
+is not valid, and is repeated on a longer tape that starts with the same lanes (see `samplers`). A digit of x is one
+lane. Arrays of digits are as long as the tape, so they can hold all digits that are drawn.
 
 Nothing overflows int64:
 
@@ -158,7 +159,10 @@ def rounded_gaussian(tape, at, num, den, digits):
 
 @njit(nogil=True, cache=True)
 def _rounded_gaussian_kernel(tape, row, values, num, den, out):
-    """Write values + noise to `out`. Each `row`, in the sense of `samplers`, is one cell of `values`."""
+    """Write values + noise to `out`, from the cell `row` on, until the tape ends.
+
+    Return the index of the first cell that is not finished, and the tape position after the last finished cell.
+    """
     at = 0
     digits = np.empty((3, tape.size), np.uint16)
     while row < values.size:

@@ -34,18 +34,19 @@ from dpforest.tables.features import plural, text
 def read_table(source: Any, domain: Domain) -> pd.DataFrame:
     """Read the columns of a domain, and its label if the file has it, from a CSV file.
 
-    The value of a cell depends on its text, the domain and the `CsvFormat` of ``domain.reading``, never on another
-    cell. The default format is UTF-8 with commas between columns and decimal points. Spaces around a cell are removed.
-    A numeric cell is a number with the stated decimal mark, with or without other marks between groups of three digits;
-    anything else is missing. A categorical cell or a label is compared with the listed texts, as a text and as a number
-    ("1.0" is read as "1"). If the cell equals no listed text, it is missing if it is empty or a text such as "NA", and
-    otherwise stays unchanged.
+    If a row has too few or too many cells, all its cells are missing. In any other row, the value of a cell depends
+    only on its text, the domain and the `CsvFormat` of ``domain.reading``. The default format is UTF-8 with commas
+    between columns and decimal points. A quoted cell may contain line breaks, so a row may span several lines. Spaces
+    around a cell are removed.
 
-    The reading rules of a `Feature` apply too. A word for missing cells is missing, and so is a cell that is no date in
-    the declared format. A sign next to a number is ignored, and a spelling becomes the value that it means.
+    A numeric cell is a number with the stated decimal mark; anything else is missing. Its thousands may be separated:
+    by commas if the decimal mark is a point, and by points, spaces or apostrophes if the decimal mark is a comma. A
+    categorical cell or a label is compared with the listed texts, as a text and as a number ("1.0" is read as "1"). If
+    the cell equals no listed text, it is missing if it is empty or a text such as "NA", and otherwise stays unchanged.
 
-    A quoted cell may contain line breaks, so a row may span several lines. If a row has too few or too many cells, all
-    its cells are missing.
+    The reading rules of a `Feature` apply too. A cell with one of its `missing_words` is missing, and so is a cell that
+    is no date in the declared format. One of its `signs`, such as "€" or "%", is ignored before or after a number. One
+    of its `spellings` becomes the category that this spelling means.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ BOUNDS, CATEGORIES, TYPE, MISSING = "bounds", "categories", "type", "missing"
 CLASSES, READING, COLUMNS = "classes", "reading", "columns"
 ATTRIBUTE_PARTS: Final = (BOUNDS, CATEGORIES, TYPE, MISSING)
 TABLE_PARTS: Final = (CLASSES, READING, COLUMNS)
-Source = tuple[str, str]  # `Feature.source` and its note
+Source = tuple[str, str]  # source of a part, such as "data" or "documented", and its note
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ def read_parts(domain: Domain) -> tuple[Part, ...]:
 
 def assert_parts(domain: Domain, parts: Collection[Part], note: str) -> Domain:
     """Return the schema in which each of `parts` that was read from rows is asserted, with the user's note.
+
+    Parts are matched by `what` and `name`. Their values are not compared with the schema.
 
     >>> age = Domain((Feature("age", "numeric", 18, 94, integer=True),))
     >>> assert_parts(age, read_parts(age)[:2], "the law on voting").leaks()

@@ -20,7 +20,7 @@ from ui.shared.wording import unbroken
 
 
 def show() -> None:
-    """Draw the step that the link names, or the ending."""
+    """Draw the step that the address of the page names, or the ending."""
     st.html(styles.LESSON)
     if state.PRESENT.value:
         st.html(styles.LESSON_PRESENTED)
@@ -60,7 +60,7 @@ def _draw_step(step: Step) -> None:
 
 
 def _top() -> Step | None:
-    """Draw the title, its badges and the buttons of all steps. Return the linked step, or None at the ending."""
+    """Draw the title, its badges and the buttons of all steps. Return the chosen step, or None at the ending."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"):
         title = _row()
         with _row():
@@ -98,7 +98,10 @@ def _row() -> DeltaGenerator:
 
 
 def _tell(step: Step, is_shown: bool) -> None:
-    """Draw the line of the story and the text of a step. In presentation mode, the answer replaces the text."""
+    """Draw the line of the story and the text of a step.
+
+    In presentation mode, the text is left out once the answer is shown.
+    """
     with st.container(key="lesson_text"):
         st.markdown(_unbroken(f":gray[**{story.TITLE}.** {story.LINES[step.key]}]"))
         if not (is_shown and state.PRESENT.value):
@@ -192,5 +195,5 @@ def _back_and_next(step: Step, after: Callable[[Step], None]) -> None:
 
 
 def _unbroken(text: str) -> str:
-    """Return text in which numbers stay on one line with their units and signs."""
+    """Return text in which a number stays on one line with its percent sign, and δ and ε with their values."""
     return unbroken(text).replace("ε = ", "ε\u00a0=\u00a0")

@@ -37,7 +37,7 @@ _POLICY: Final = (
 
 
 def _page() -> str:
-    """Return the page of a phone, the same for all rooms. Each response puts a new random text for `{nonce}`."""
+    """Return the page of a phone, the same for all rooms. In each response, a new random text replaces `{nonce}`."""
     html, css, js = ((_FILES / f"phone.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js"))
     return html.replace("/* phone.css */", css).replace("/* phone.js */", js)
 
@@ -50,6 +50,8 @@ class VotingListener:
 
     Parameters
     ----------
+    rooms : Rooms
+        Rooms in which the phones vote. The listener runs while one of them is open.
     host : str
         Address that the listener binds.
     ports : tuple of int
@@ -88,7 +90,7 @@ class VotingListener:
             self._thread.start()
 
     def join(self, seconds: float) -> bool:
-        """Wait until the listener has stopped. Return whether it has."""
+        """Wait for at most `seconds` until the listener has stopped. Return whether no listener runs."""
         if (thread := self._thread) is not None:
             thread.join(seconds)
         return self.port is None

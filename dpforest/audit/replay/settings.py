@@ -1,4 +1,4 @@
-"""Draw random settings of certified forests. A fit should accept the settings that are drawn together."""
+"""Draw random settings of certified forests. A fit refuses settings that contradict each other."""
 
 from typing import Any, Final
 
@@ -67,8 +67,9 @@ def settings_of(rng: np.random.Generator, kind: type[ForestClassifier], n: int, 
     settings["size"] = _one(rng, (None, 1, 40, n, 100 * n)) if rng.random() < 0.5 else None
     if settings["size"] is not None:
         settings["size"] = min(settings["size"], 1_000_000)
-    # Greedy trees get one thread, because several threads would ask their questions in any order. Two threads are rare,
-    # because a replay then compares only the sets of steps.
+    # Greedy trees get one thread, because several threads would ask the questions of different trees in any order. The
+    # other random forests get one thread, because they count rows with the code of `MajorityLabelForestClassifier`. Two
+    # threads are rare, because they run lines in any order, so a replay compares only which lines run.
     settings["n_jobs"] = 2 if kind in _THREADED and rng.random() < 0.05 else None
     if kind is BoostedForestClassifier:
         settings |= _one(rng, _BOOSTED_LEAVES)

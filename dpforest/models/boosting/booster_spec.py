@@ -1,4 +1,4 @@
-"""The plan (spec) of the random-tree booster: every choice of a fit."""
+"""The plan (spec) of the random-tree booster: the choices of a fit before its first round."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,15 +10,18 @@ from dpforest.models.preparation import Preparation
 from dpforest.privacy.loss import GAUSSIAN, PURE
 
 SIZE_SHARE: Final = {GAUSSIAN: Fraction(1, 100), PURE: Fraction(1, 20)}  # share of the budget for the number of rows
-SCALE_SHARE: Final = Fraction(1, 20)  # share of the budget for the scale
-# With scale_share="auto", a fit asks for the scale only if its number of rows is at least `LEAST_ROWS` times the
-# standard deviation of the noise on one count of the histograms from which the scale is computed.
+# Share of the budget for the scale, a noisy distribution of the rows for each numeric attribute (`preparation.py`).
+SCALE_SHARE: Final = Fraction(1, 20)
+# With scale_share="auto", a fit asks for this distribution only if the number of rows is at least `LEAST_ROWS` times
+# the standard deviation of the noise on one of its counts.
 LEAST_ROWS: Final = 4
 
 
 @dataclass(frozen=True)
 class BoosterSpec:
-    """Every choice of a fit, from parameters and public knowledge.
+    """The choices that a fit makes before its first round.
+
+    They depend only on the parameters, the schema, and a released or public number of rows.
 
     Parameters
     ----------
@@ -44,5 +47,5 @@ class BoosterSpec:
 
     @property
     def step(self) -> float:
-        """Change of a score, in 1/2**20, for each grid step of a gradient sum (`ClipBound.grid`)."""
+        """Change of a leaf's score, in units of 1/2**20, if its gradient sum grows by one unit of 1/(1024 * grid)."""
         return self.total_step / self.n_trees * 2**self.depth / self.n_rows / (UNIT * self.clip.grid) * 2**POINT

@@ -1,12 +1,13 @@
 """CSS for the pages. It is constant, so no data can get into the HTML of a page through it.
 
-The CSS selects parts of a page by two kinds of marks. Streamlit documents the classes `st-key-...`. It does not
-document the attributes `data-testid`, which it sets for tests.
+The CSS selects most parts of a page by two kinds of marks. Streamlit documents the classes `st-key-...`. It does not
+document the attributes `data-testid`, which it sets for tests. Three other marks of Streamlit are not documented
+either: the attributes `aria-label` and `data-tag`, and the class `stMarkdownBadge`.
 
 Reason: Streamlit has no other way to set spaces, font sizes, and columns on a phone, to hide a button, or to print a
 page without its navigation.
 Gain: ε and its curve are on one screen, also on a phone (`tests/browser/test_phone.py`); captions have enough contrast;
-and no table offers a download whose name does not say DO_NOT_SHARE.
+and tables have no download button of Streamlit, because its file name would not contain DO_NOT_SHARE.
 Test: `test_the_front_end_has_each_part_that_a_style_names`
 """
 
