@@ -26,7 +26,7 @@ CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
 def visible(text: str) -> str:
     r"""Return a text from data, with escapes in place of invisible characters.
 
-    Invisible are control characters except tabs and line ends, format characters (Unicode's category Cf, such as
+    The function escapes control characters except tabs and line ends, format characters (Unicode's category Cf, such as
     marks of text direction), and lone surrogates. Escapes have the same form as in certificates.
 
     >>> visible("a\u202eb\x00\u200f")
