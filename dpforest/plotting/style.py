@@ -27,15 +27,17 @@ def visible(text: str) -> str:
     r"""Return a text from data, with escapes in place of invisible characters.
 
     The function escapes control characters except tabs and line ends, format characters (Unicode's category Cf, such as
-    marks of text direction), and lone surrogates. Escapes have the same form as in certificates.
+    marks of text direction), and lone surrogates. It keeps joiners, which Persian words and composed emoji need.
+    Escapes have the same form as in certificates.
 
     >>> visible("a\u202eb\x00\u200f")
     'a\\u202eb\\u0000\\u200f'
     """
-    return "".join(f"\\u{ord(c):04x}" if category(c) in _UNSEEN and c not in "\t\n\r" else c for c in text)
+    return "".join(f"\\u{ord(c):04x}" if category(c) in _UNSEEN and c not in _KEPT else c for c in text)
 
 
 _UNSEEN = {"Cc", "Cf", "Cs"}  # categories of control characters, format characters and surrogates
+_KEPT = "\t\n\r\u200c\u200d"  # the last two are the non-joiner and the joiner
 
 
 def escape(value: object, most: int = 0) -> str:

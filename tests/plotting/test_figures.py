@@ -170,7 +170,7 @@ def test_invisible_format_characters_are_escaped(mark):
 
 
 def test_tabs_line_ends_and_visible_characters_stay():
-    text = "a\tb\r\nc é \u0301 \u05d0 \u00a0 \U0001f480"
+    text = "a\tb\r\nc \u0645\u06cc\u200c\u062e \U0001f469\u200d\U0001f52c é \u0301 \u05d0 \u00a0 \U0001f480"
     assert style.visible(text) == text
     assert style.visible("\x0b\x7f\ud800") == r"\u000b\u007f\ud800"
 
