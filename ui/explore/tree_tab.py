@@ -171,7 +171,7 @@ def _how_drawn(choice: Choice, view: ForestView) -> str:
     """Return a sentence that states how the questions were drawn."""
     if FORESTS[choice.settings.kind].chooses_questions:
         return "Each question was drawn at random: the better it separates the classes, the likelier it was. " + (
-            "The draw costs a part of ε. " if choice.settings.certified else "It uses a part of the claimed ε. "
+            "The draw costs a part of ε. " if choice.settings.certified else "The draw uses a part of the claimed ε. "
         )
     if view.scale is not None:
         return (
