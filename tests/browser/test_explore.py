@@ -183,7 +183,7 @@ def test_data_dependent_forests_show_their_controls_and_losses(explore: Explore)
     with explore.refigured():
         explore.slider("α").press("ArrowRight")
     assert explore.settings()["alpha"] == "0.1"
-    expect(explore.main).to_contain_text("Measured on six tables")
+    expect(explore.main).to_contain_text("Mean accuracy on six tables")
     assert explore.reds() == []
 
     for forest in ("one greedy tree", "multinomial"):

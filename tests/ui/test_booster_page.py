@@ -59,7 +59,7 @@ def test_the_booster_starts_without_delta(page):
     assert page.sidebar.selectbox[2].value == KIND
     assert not page.toggle(key="delta").value
     assert "**A public rule recommends**" in words(page)
-    assert "δ = 0: if two tables differ in one row (or person), any result is at most e^ε times" in words(page)
+    assert "δ = 0: if two tables differ in one row (or person), any set of results is at most e^ε times" in words(page)
     assert "What ε = 1 means" in words(page)
 
 
@@ -77,7 +77,7 @@ def test_the_card_is_the_same_whether_or_not_the_schema_is_public(page):
     certificate, ledger = settings(1e-6).estimator(leaking.domain).preview(leaking.domain, len(leaking.frame))
     assert not certificate.certified
     _, value, note, _ = headline._meaning(Choice(leaking, settings(1e-6)), certificate, ledger)
-    assert value == "≤ 54.8 of 100" and note.startswith("Not promised until the schema is public")
+    assert value == "≤ 54.8 of 100" and note.endswith("Not promised until the schema is public.")
 
 
 def test_delta_changes_the_budget_tab_and_the_code(page):
@@ -293,5 +293,5 @@ def test_the_page_explains_what_delta_means(page):
     """δ is not the chance that a release's likelihood ratio exceeds e^ε. That chance is larger: 20 in a million."""
     page.query_params.update({"delta": "true"})
     page.run()
-    assert "its probability may exceed this bound by 10⁻⁶ (one in a million)" in words(page)
+    assert "the probability of the set may exceed this bound by 10⁻⁶ (one in a million)" in words(page)
     assert "Simulated at ε = 1 at δ = 10⁻⁶, add-remove" in words(page)

@@ -64,7 +64,7 @@ def test_explore_shows_four_figures_and_the_curve(app):
     text = words(app)
     for part in (
         "best of those tried: a usual random forest",
-        "; this kind of forest without noise: ",
+        "; accuracy of this kind of forest without noise: ",
         "guessing, with no forest at all",
         "over 2 simulated releases",
         "are right (a coin: 50). A guess at which of two values it has: ≤ 81.7.",

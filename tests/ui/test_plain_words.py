@@ -87,7 +87,7 @@ def test_the_ledger_states_what_it_does_not_list(app):
     for part in (
         "reading the file",
         "bounds and categories",
-        "the number of rows on this page",
+        "the exact number of rows on this page",
         "accuracies",
         "other releases",
     ):

@@ -30,9 +30,9 @@ COMPOSED = (
 )
 NOT_LISTED = (
     "The ledger lists the questions that are answered with noise and paid for. It does not list the following, and ε "
-    "does not cover them: reading the file; bounds and categories that were taken from the rows; the number of rows on "
-    "this page; everything else on this screen (held-out accuracies, trees, leaves); forests as published or without "
-    "privacy; and other releases. The certificate states the conditions under which a release keeps its ε."
+    "does not cover them: reading the file; bounds and categories that were taken from the rows; the exact number of "
+    "rows on this page; everything else on this screen (held-out accuracies, trees, leaves); forests as published or "
+    "without privacy; and other releases. The certificate states the conditions under which a release keeps its ε."
 )
 
 
@@ -129,7 +129,7 @@ def _sentence(entry: LedgerEntry, budget: PrivacyLoss, unit: str | None) -> str:
         counts = "twice in μ, which is four times in μ²"
     twice = f" An exchanged {unit_noun(unit)} counts {counts}: once removed, once added." if entry.rows == 2 else ""
     if entry.composition == "sequential":
-        answers = "**one answer**, which costs" if budget.kind == PURE else f"**one answer** at {each} costs"
+        answers = "counted as **one answer**, which costs" if budget.kind == PURE else f"**one answer** at {each} costs"
         if entry.times > 1:
             answers = f"**{entry.times:,} answers in sequence** on the same rows, each at {each}, together cost"
         return f"{_capitalized(entry.what)}: {answers} **{total}**.{twice}"

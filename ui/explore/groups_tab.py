@@ -55,8 +55,9 @@ class GroupsTab:
         st.caption(
             f"The number after the name of a group is the number of its held-out {counted} from which this rate is "
             f"computed. Groups with fewer than {MIN_PERSONS} held-out {counted} are pooled. With a confidence of "
-            f"95\u00a0%, all intervals of a rate hold at once. They account for the choice of held-out {counted} and "
-            f"for differences between releases. Intervals appear after {MIN_RELEASES} simulated releases."
+            f"95\u00a0%, the intervals of all groups contain the true values of the chosen rate. They account for the "
+            f"choice of held-out {counted} and for differences between releases. Intervals appear after "
+            f"{MIN_RELEASES} simulated releases."
             + (f" Positive is “{plain(self._positive(choice), 20)}”, the rarer class." if is_binary else "")
         )
         self.refine(result)

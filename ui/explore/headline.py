@@ -23,7 +23,7 @@ from ui.shared.sidebar import Choice
 from ui.shared.tables import counted
 from ui.shared.wording import epsilon_text, plain, share_text, unbroken, value_epsilon
 
-NOT_PUBLIC: Final = " ε limits this only once the schema is public (*Data* tab)."
+NOT_PUBLIC: Final = " ε does not limit this yet: some of what the forest uses was read from the rows (*Data* tab)."
 
 
 def header(choice: Choice) -> None:
@@ -92,8 +92,8 @@ class KeyFigures:
                 percent(float(accuracy.mean())),
                 _spread(accuracy) + remark + _mean_over_classes(balanced, is_balanced_shown),
                 "Share of held-out rows, set aside from the fit, that the forest gets right. A release is a forest "
-                "made public; each simulated one redraws trees, noise, and which row goes to which tree. ± is the "
-                "standard deviation.",
+                "drawn to be published; each simulated one redraws trees, noise, and which row goes to which tree. ± "
+                "is the standard deviation.",
             ),
             self._without_privacy(result, is_balanced_shown),
             (
@@ -116,7 +116,7 @@ class KeyFigures:
     def _without_privacy(self, result: SweepResult, is_balanced_shown: bool) -> tuple[str, str, str, str | None]:
         """Return the texts of the best model without privacy. The note states this forest's accuracy without noise."""
         without_noise = float(result.without_noise("accuracy").mean())
-        same_forest = f"this kind of forest without noise: {percent(without_noise)}"
+        same_forest = f"accuracy of this kind of forest without noise: {percent(without_noise)}"
         help = (
             "The best of the models without privacy that the app tries, on the same held-out rows: scikit-learn's "
             "CART, scikit-learn's random forest (Breiman's), and a forest of the same kind as yours without noise. "
@@ -187,8 +187,8 @@ def _guess_sentence(promise: Guarantee, *, holds: bool) -> str:
         question = f"at whether a {noun} is in the table"
         most = _out_of_100(success_share(promise, VALUE)).removesuffix(" of 100")
         value_sentence = f" A guess at which of two values it has: {most}."
-    not_yet = "" if holds else "Not promised until the schema is public: "
-    return f"{not_yet}guesses {question} are right (a coin: 50).{value_sentence}"
+    not_yet = "" if holds else " Not promised until the schema is public."
+    return f"guesses {question} are right (a coin: 50).{value_sentence}{not_yet}"
 
 
 def _belief_sentences(promise: Guarantee) -> str | None:
@@ -198,7 +198,8 @@ def _belief_sentences(promise: Guarantee) -> str | None:
 
     >>> print(_belief_sentences(Guarantee(1.0)).partition(" Differential")[0])
     The number on the card is a mean over releases. After any one release, an attacker who was 50 % sure that a row is \
-in the table can become at most 73.2 % sure. Between two values of a row, the bound is 88.1 %.
+in the table can become at most 73.2 % sure. If the attacker asks which of two values a row has, 50 % can become \
+at most 88.1 %.
     """
     if promise.delta:
         return None
@@ -208,7 +209,10 @@ in the table can become at most 73.2 % sure. Between two values of a row, the bo
     belief, sure_of_value, membership_odds = f"that a {noun} in the table has one of two values", "", ""
     if MEMBERSHIP in promise.questions:
         belief, most_sure = f"that a {noun} is in the table", share_text(epsilon)
-        sure_of_value = f" Between two values of a {noun}, the bound is {share_text(epsilon_of_value)}."
+        sure_of_value = (
+            f" If the attacker asks which of two values a {noun} has, 50 % can become at most "
+            f"{share_text(epsilon_of_value)}."
+        )
         membership_odds = f"a {noun} is in the table by at most {_factor(epsilon)}, and the odds that "
     return (
         "The number on the card is a mean over releases. After any one release, an attacker who was 50 % sure "

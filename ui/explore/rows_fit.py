@@ -71,7 +71,9 @@ def show(table: Table) -> None:
     titled(
         "How the rows fit",
         "Do not share",
-        help="Every fit reads each cell by this public rule, whatever the other rows hold. No cell stops a fit, "
+        help="Every forest reads each cell by one public rule, whatever the other rows hold. A number beyond its "
+        "bounds counts as the bound. A cell that does not fit counts as missing or, if the schema says that no cell is "
+        "missing, as the lower bound or the first category. No cell stops the app from building a forest, "
         "because an error would reveal something about a row. A row whose label is not listed is left out.",
     )
     try:

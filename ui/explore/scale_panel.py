@@ -25,10 +25,10 @@ def show(choice: Choice, view: ForestView) -> None:
     titled(
         "Where the rows lie on the public scale",
         "Do not share",
-        help="The public scale places a value at the mean of its places on a linear and a logarithmic scale. "
-        "Intervals are equally wide on it; ticks are values. A forest that spends no ε on a scale draws its "
-        "questions as if all intervals held equally many rows. A released scale shows, with noise, which "
-        "intervals hold more rows, and the forest asks there.",
+        help="On the public scale, a value stands halfway between its position on a linear scale (equal steps) and on "
+        "a logarithmic one (equal factors). Intervals are equally wide on it; ticks are values. A forest that "
+        "spends no ε on this draws its questions as if all intervals held equally many rows. If it spends ε, noisy "
+        "histograms show which intervals hold more rows, and the forest asks there more often.",
     )
     names = [feature.name for feature in numeric]
     drop_unknown(state.SCALE_OF, names)

@@ -112,10 +112,10 @@ def take_stop(stop: str, mode: str) -> None:
 
 def what_measurements_say() -> str:
     """Return a sentence with the measured accuracy of each α strategy."""
-    figures = "; ".join(f"{name}: {', '.join(f'{v:g}' for v in values)} %" for name, values in MEASURED.items())
+    figures = "; ".join(f"{a:.1f}, {b:.1f} and {c:.1f} % with {name}" for name, (a, b, c) in MEASURED.items())
     return (
-        f"Measured on six tables at ε = 0.1, 1 and 10: {figures}. A higher α boosts faster where there is no noise, "
-        "but one record then moves the score of a question further, so it needs more noise. "
+        f"Mean accuracy on six tables at ε = 0.1, 1 and 10, in this order: {figures}. A higher α boosts faster where "
+        "there is no noise, but one record then moves the score of a question further, so it needs more noise. "
         "On average, α = 0 was the most accurate at each ε."
     )
 
@@ -150,6 +150,7 @@ def row_bound(table: Table | None) -> int:
         key=state.BOUND,
         bind=LINKED,
         help="How much one row can change a question's score depends on the number of rows. The exact number is "
-        "private, so the forest uses a public bound. A lower bound needs less noise, and no table may exceed it.",
+        "private, so the forest uses a public bound. The smaller this upper bound, the less noise is needed; but no "
+        "table may have more rows than it states.",
     )
     return bound if bound in BOUNDS else default

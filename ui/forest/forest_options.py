@@ -60,9 +60,9 @@ ALLOW_DELTA = Option(
     state.DELTA,
     "delta",
     "Allow δ = 10⁻⁶",
-    "δ = 0: if two tables differ in one row (or person), any result is at most e^ε times as likely on one as on the "
-    "other. With δ = 10⁻⁶ its probability may exceed this bound by 10⁻⁶ (one in a million). In return, the forest "
-    "usually needs far less noise.",
+    "δ = 0: if two tables differ in one row (or person), any set of results is at most e^ε times as likely on one as "
+    "on the other. With δ = 10⁻⁶ the probability of the set may exceed this bound by 10⁻⁶ (one in a million). In "
+    "return, the forest usually needs far less noise.",
     {"certified": {"off": 0.0, "on": DELTA}, "as_published": {}},
     switch=True,
 )

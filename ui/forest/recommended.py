@@ -20,8 +20,8 @@ from ui.shared.tables import Table
 from ui.shared.wording import plain
 
 _PUBLIC: Final = (
-    "The rule uses only the rounded number of rows and the number of classes, which are public or stated as public. "
-    "So you may publish this reason."
+    "Apart from ε and δ, the rule uses only the rounded number of rows and the number of classes, which are public or "
+    "stated as public. So you may publish this reason."
 )
 _NOT_YET: Final = (
     "Do not publish this reason yet: first confirm the number of {noun}s here, and the classes in the Data tab."

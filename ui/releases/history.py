@@ -46,8 +46,8 @@ def _show(book: Book) -> None:
     with st.expander("Copy, merge or delete"):
         st.caption(
             f"The file `{book.path}` holds the names of the groups of people, the cost, the settings and the record "
-            "of each release, and your projects. A copy does not include projects. The file holds no rows. Store a "
-            "copy in the same protected place as the data."
+            "of each release, and your projects. The file holds no rows. A copy that you download here leaves "
+            "the projects out. Store it in the same protected place as the data."
         )
         if populations:
             copy = json.dumps(book.export(), indent=1)

@@ -180,8 +180,8 @@ def _why_not(certificate: Certificate) -> str:
     n = len(reasons) - 1
     more = f" There {'is' if n == 1 else 'are'} {plural(n, 'more reason')} like this." if n else ""
     return (
-        f"No release yet: {plain(reasons[0], 200)}{more} Whoever sees the forest would learn this. Open **Data**, "
-        "enter there what everybody may know instead, and write down how everybody knows it."
+        f"No release yet: {plain(reasons[0], 200)}{more} Whoever sees the forest would learn what was read from the "
+        "rows. Open **Data**, replace it by what everybody may know, and write down how everybody knows it."
     )
 
 

@@ -152,8 +152,8 @@ def what_privacy_costs(
         text = f"Even at {last} it is not clearly better than guessing: {luck} may be luck on so few rows."
     elif means[-1] <= headroom.floor + headroom.noise:
         text = (
-            f"Even at {last} {what} takes away all that a forest of its kind learns without noise: guessing does as "
-            "well."
+            f"Even at {last} guessing does as well as this forest; a forest of its kind without noise reaches "
+            f"{percent(headroom.nonprivate)}."
         )
     else:
         text = (

@@ -116,8 +116,8 @@ def _upload() -> Table | None:
         file = state.ATTACHED.value = file or state.ATTACHED.value
         attached = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = (
-            "forgotten when you press “Clear my data”. If you only close the page, they stay until somebody visits "
-            "the app some time later, or the app is stopped"
+            "forgotten when you press “Clear my data”. If you only close the page, they stay for two minutes or "
+            "longer: until somebody closes another page of the app after that, or the app is stopped"
         )
         saved = (
             " The app saves what you state about its columns, your answers and the settings as a project (page "
@@ -237,7 +237,7 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
         bind=LINKED,
         horizontal=True,
         help="Certified, by this program and not by an authority: proved to keep its ε; tests and attacks find no "
-        "error. As published: as a paper printed it, whose claim about ε may be false; the page states the "
+        "error. As published: as a paper printed it. The paper's claim about ε may be false; the page states the "
         "true loss where it is known.",
     )
     mode = MODES.get(mode, "certified")
@@ -266,9 +266,9 @@ def choose_neighbors() -> str:
         list(NEIGHBORS),
         key=state.NEIGHBORS,
         bind=LINKED,
-        help="ε bounds how much the release can change when one row is added or removed (add-remove), or when one row "
-        "is exchanged for another (replace-one; the number of rows is then public). If a column identifies persons, "
-        "read “person” for “row”.",
+        help="ε bounds how much likelier or less likely any release becomes when one row is added or removed "
+        "(add-remove), or when one row is exchanged for another (replace-one; the number of rows is then public). If a "
+        "column identifies persons, read “person” for “row”.",
     )
     return NEIGHBORS.get(neighbors, "add-remove")
 
@@ -307,7 +307,7 @@ def share(choice: Choice) -> DeltaGenerator:
             "Clear my data",
             on_click=clear,
             help="Forget uploads, edits and the forests of this session. What was spent stays in this session's "
-            "sum, without the names of your files, because whoever has a released forest still has it. The "
+            "sum, because whoever has a released forest still has it. The sum does not name your files. The "
             "name of the column that identifies persons stays, because the released file states it, "
             f"too.{open_project.WHAT_STAYS if is_kept() else ''}",
         )
