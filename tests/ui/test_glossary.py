@@ -75,7 +75,10 @@ def test_the_page_lists_all_terms_and_searches_them():
 
 
 def test_a_tooltip_holds_the_short_and_the_exact_text():
-    assert tip("odds") == "“3 to 1” instead of 75 %. Exactly: p/(1 − p). A release multiplies them by P/Q."
+    assert tip("odds") == (
+        "“3 to 1” instead of 75 %. Exactly: p/(1 − p). A release multiplies them by P/Q: its probability with the row, "
+        "divided by that without it."
+    )
 
 
 @pytest.mark.parametrize("term", GLOSSARY)

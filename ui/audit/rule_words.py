@@ -135,8 +135,9 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
         )
         if mechanism == "smooth-sensitivity":
             truth = (
-                f"**True:** there is no limit, at any ε. {why} At a long enough lead, one row changes the odds by "
-                f"any factor, and no constant repairs that.{breaks(mechanism, curves, neighbors)}"
+                f"**True:** there is no limit, at any ε. {why} If the lead is large enough, one row changes the "
+                "odds by more than any factor that you name. So no fixed multiple of ε bounds the loss."
+                f"{breaks(mechanism, curves, neighbors)}"
             )
         else:
             truth = (

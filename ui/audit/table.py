@@ -75,14 +75,15 @@ def show(neighbors: str) -> None:
     st.caption(
         f"For every weak point that we know of, the forest was fitted {audit['trials']:,} times or more to each of "
         f"two tables that differ in one row ({WORDS[neighbors]}). In lines with *persons*, they differ in a person "
-        "with seven rows. *Attack proved* is a lower bound on the loss; it is wrong with a probability of at most "
-        "one in a million. Above ε, it proves that the claim is false. Below ε it proves nothing. *Holds*: a proof "
-        "says so, and no attack contradicts it. *Nothing found*: there is no proof. *Loss computed*: if questions "
-        "are drawn at random and ε is for a row, the largest loss of all leaves with few rows, plus the ε spent "
-        "before the leaves. For other certified forests, the largest in fits that were computed again with known "
-        "noise; the true loss may be larger. As published, noise is drawn in floating-point numbers (the rounded "
-        f"numbers of ordinary programs), for which no finite bound is proved. Made on {audit['date']}; repeat it "
-        "with `python -m dpforest.audit`."
+        "with seven rows. The column *attack proved* is a lower bound on the loss; it is wrong with a probability of "
+        "at most one in a million. Above ε, it proves that the claim is false. Below ε it proves nothing. The verdict "
+        "*holds*: a proof says so, and no attack contradicts it. The verdict *nothing found*: no attack broke the "
+        "claim, but there is no proof that it holds. The column *loss computed*, for forests with random questions "
+        "and ε for a row: the largest loss of any leaf with few rows, plus the ε spent before the leaves. Other "
+        "certified forests are fitted to one table, and again to its neighbor with the same noise. Their *loss "
+        "computed* is the largest loss of these pairs; the true loss may be larger. As published, noise is drawn in "
+        "floating-point numbers (the rounded numbers of ordinary programs), for which no finite bound is proved. "
+        f"Made on {audit['date']}; repeat it with `python -m dpforest.audit`."
     )
 
 

@@ -102,12 +102,12 @@ def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
     """State the result of the check of an answer so far, and the last smaller ε that failed the check."""
     check, needed = answer.check, scale.text(answers.needed)
     assert check is not None
-    reach = f"reach {needed}{' even after the margin for held-out rows is taken off' if answers.wish.margin else ''}"
+    reach = f"reach {needed}{', even with the margin for held-out rows subtracted' if answers.wish.margin else ''}"
     if check.is_sure:
         text = (
-            f"Checked: {check.reached} of {check.releases} further simulated releases {reach}, so at least "
-            f"{percent_down(check.at_least)} of all releases do (95 % confidence for all checks of all forests "
-            "together)."
+            f"Checked: {check.reached} of {check.releases} further simulated releases {reach}. So at least "
+            f"{percent_down(check.at_least)} of all releases reach it. The confidence is 95 %, for all checks of all "
+            "forests together."
         )
     else:
         so_far = f"so far {check.reached} of {check.releases} {reach}" if check.releases else "it starts now"

@@ -79,9 +79,9 @@ def show(table: Table, settings: ForestSettings, wanted: float, guessing: float)
     """
     titled(f"Accuracy with more rows: {settings.name}", "Simulated", "Do not share")
     st.markdown(
-        "**With more rows, each of them matters less, so a forest that learns something often gets the same accuracy "
-        "at a smaller ε.** We simulate releases from random parts of this table and see how accuracy changes with the "
-        "number of rows."
+        "**With more rows, each of them matters less. So if a forest learns anything, a smaller ε is often enough for "
+        "the same accuracy.** We simulate releases from random parts of this table and see how accuracy changes with "
+        "the number of rows."
     )
     epsilon = min(max(settings.epsilon, EPSILONS[0]), EPSILONS[-1])
     if epsilon != settings.epsilon:

@@ -59,10 +59,10 @@ def belief(game: DistinguishingGame, prior: float) -> str:
     noun = protected_noun(game.guarantee, game.rows)
     if prior == 0.5:
         statement = "is in the table" if game.question == MEMBERSHIP else "in the table has value A, not B"
-        start = f"Anyone who was 50 % sure that a {noun} {statement}"
+        start = f"An attacker who was 50 % sure that a {noun} {statement}"
     else:
         statement = "is in the table" if game.question == MEMBERSHIP else "in the table has value A rather than B"
-        start = f"Anyone who was {percent_up(prior)} sure that a {noun} {statement}"
+        start = f"An attacker who was {percent_up(prior)} sure that a {noun} {statement}"
     if game.guarantee.kind == "none":
         return f"{start} may become certain, one way or the other."
     bounds = belief_bounds(game, prior)
@@ -75,6 +75,7 @@ def belief(game: DistinguishingGame, prior: float) -> str:
     text = (
         f"{start} can become **{'' if most.startswith('practically') else 'at most '}{most} sure**, and "
         f"{'may fall to' if least.startswith('practically') else 'stays at least'} {least} sure."
+        " The box below names one gap of these bounds."
     )
     if game.guarantee.kind == "approximate":
         text += (
@@ -143,8 +144,9 @@ def not_covered(guarantee: Guarantee) -> str:
         return ""
     return (
         "**What ε does not hide: what holds for a whole group.** If a forest shows that smokers often have cancer, "
-        f"readers will think so of every smoker, in the table or not, and most likely also if any one {noun} had "
-        f"been left out. ε limits what a release reveals *because of* one {noun}, not what it teaches about all."
+        "readers will think so of every smoker, in the table or not. Most likely they would think the same if any "
+        f"one {noun} had been left out. ε limits what a release reveals *because of* one {noun}, not what it "
+        "teaches about all."
     )
 
 
@@ -160,10 +162,11 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
         if rows == 1
         else f"**All this is for a person with {rows:,} rows**, who has {rows:,} times the ε of one row{larger}."
     )
+    noun = protected_noun(guarantee, rows)
     return (
-        f"{scope} The attacker may know every other row and own any computer. But bounds on "
-        "belief do not hold for an attacker who does not know the others, and expects some of them to be like this "
-        f"{protected_noun(guarantee, rows)}, as with twins: then the others' rows reveal something, too."
+        f"{scope} The attacker may know every other row and own any computer. The bounds on belief have one gap: "
+        f"an attacker who does not know the other {noun}s, but expects some of them to be like this {noun}, as with "
+        f"twins. Then the release tells about those {noun}s, and through them about this one."
     )
 
 

@@ -80,7 +80,7 @@ def choose() -> Wish:
             bind=LINKED,
             horizontal=True,
             help="Certified, by this program and not by an authority: proved to keep its ε; tests and attacks find "
-            "no error. As published: as a paper printed it, whose claim about ε may be false.",
+            "no error. As published: as a paper printed it. The paper’s claim about ε may be false.",
         )
         delta = delta_control() if mode == "certified" else False
         with st.expander("Fine settings"):
@@ -92,7 +92,8 @@ def choose() -> Wish:
                 key=state.ROWS_EACH,
                 bind=LINKED,
                 help="ε is for one row. For a person with k rows, the bound is k × ε; a δ above 0 grows, too. If "
-                "the Data tab names a column that identifies persons, ε is for a person, and this has no effect.",
+                "the Data tab names a column that identifies persons, ε is for a person, and this setting has no "
+                "effect.",
             )
             margin = st.toggle(
                 "Keep a margin for the held-out rows",

@@ -12,10 +12,9 @@ DEPTH: Final = Step(
     minutes=5,
     badges=("Simulated", "Do not share"),
     title="Depth and empty leaves",
-    text="Nursery again: 100 trees, each row in one tree. A question opens a branch for every answer, so deeper "
-    "trees tell more rows apart. Without noise, and with all rows in every tree, that helps: 88.6 % right at "
-    "depth 4, 94.8 % at depth 6. Empty leaves publish a random label, since silence would say that no row is "
-    "there.",
+    text="Nursery again: 100 trees, each row in one tree. Questions have a branch for every answer, so deeper trees "
+    "tell more rows apart. With all rows in every tree and no noise, accuracy on held-out rows is 88.6 % at depth 4, "
+    "94.8 % at depth 6. Empty leaves publish a random label; silence would reveal that they are empty.",
     question="At ε = 1, the accuracy at depth 6 is …",
     answers=(
         AnswerOption(
@@ -69,8 +68,8 @@ PROOF: Final = Step(
     ),
     control=Control("Releases of each table", ("100", "1,000", "10,000"), "10,000"),
     reveal="Allowed: 6.6. The formula says 20.4, 8.4 times as many as with B. The privacy loss is ln 8.4 = 2.13, "
-    "where 1 is allowed. The app’s own rule, permute-and-flip: 18.4 and 6.8, exactly e times. The author "
-    "withdrew the rule in 2021.",
+    "where 1 is allowed. The app’s own rule, permute-and-flip: 18.4 and 6.8, exactly e times. An "
+    "addendum of 2021 withdrew the rule.",
     take_away="Counting can show that a promise is broken; only a proof can show that it is kept. 100 draws only "
     "hint at this break; 1,000 prove it in most cases.",
     links=(
@@ -138,8 +137,8 @@ CHOOSE: Final = Step(
     ),
     control=Control("ε", ("0.01", "0.03", "0.1", "0.3", "1", "3", "10"), "0.1"),
     reveal="More wrong of 1,000: school 44, hospital 84 (± 48 from one release to the next), bank 14. A clinic with "
-    "155 patients, ε = 1: 228 of 1,000 wrong, but only 206 by always saying “lives”. At none of these ε is this tree "
-    "better: do not publish it.",
+    "155 patients: at ε = 1 its tree gets 228 of 1,000 wrong; always saying “lives” gets only 206 wrong. The tree is "
+    "not better at any ε that you can set here: do not publish it.",
     take_away="Rows buy privacy. There is no right ε; there is an ε whose two costs you can say aloud. Choosing it by "
     "looking at results from private rows reveals something, too, and ε does not cover it.",
     links=(

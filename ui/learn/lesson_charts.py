@@ -120,7 +120,7 @@ def _budget(setting: str, is_shown: bool) -> DrawnChart:
         return fig, f"{rising} Plan B is hidden.", ""
     plan = lesson_facts.measurements()["plans"][("shared", "independent")[index]]
     each = f"{plan['times']:,} × {plan['each']}"
-    how = f"{each}, in sequence" if index == 0 else f"{plan['times']:,} leaves in parallel, {plan['each']} each"
+    how = f"{each}, in sequence" if index == 0 else f"{plan['times']:,} leaves in parallel, each at ε = {plan['each']}"
     below = f"Plan {'AB'[index]}: {how}. The ledger says ε = {plan['spent']}."
     return fig, f"{rising} Plan B: nothing but in tree 37, which holds Ann and costs 1.", below
 

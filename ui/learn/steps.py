@@ -80,8 +80,7 @@ LEAF: Final = Step(
         AnswerOption("50", False, "That is an empty leaf. With 50 % the label would say nothing about any student."),
     ),
     control=Control("Students in the leaf", tuple(str(n) for n in range(11)), "1"),
-    reveal="Half of 1/e is 18.4 %. An empty leaf: 50 %. With 2 students 6.8 %, with 3 2.5 %, with 5 0.34 %, with 10 "
-    "0.002 %.",
+    reveal="Half of 1/e is 18.4 %. An empty leaf: 50 %. 2 students: 6.8 %; 3: 2.5 %; 5: 0.34 %; 10: 0.002 %.",
     take_away="Noise is a lie with a known rate. It hides one student and leaves crowds visible: with 4 "
     "students in the leaf, the lie is rarer than 1 % (at ε = 0.1, with 40).",
     links=(Link("Open in the app: this rule in Audit", AUDIT, (("rule", "permute-and-flip"), ("eps", "1"))),),
@@ -113,8 +112,8 @@ PROMISE: Final = Step(
     control=Control("ε", tuple(f"{e:g}" for e in EPSILONS), "1"),
     reveal="At ε = 1: at most 73.2 %, at least 26.8 %. In this leaf “failed” makes you 62.0 % sure, “passed” 26.9 %. "
     "From 10 % sure, you become at most 23.2 % sure.",
-    take_away="ε is an exponent on odds: 1:1 becomes at most e^ε : 1. It says nothing about what is true of all who "
-    "are like Ann.",
+    take_away="A release multiplies odds by at most e^ε: 1:1 becomes at most e^ε : 1. ε says nothing about what is "
+    "true of all who are like Ann.",
     links=(
         Link(
             "Open in the app: what ε = 2 means",
@@ -136,8 +135,8 @@ VOTES: Final = Step(
     badges=("Simulated", "Do not share"),
     title="Trees vote",
     text="12,960 nursery-school applications, five outcomes. Random trees of depth 4 ask questions drawn "
-    "without the data. Each row goes to one tree only, at ε = 1. With more trees, each one sees fewer rows, so more "
-    "leaves publish a wrong label: a lie. A row gets a lie if its leaf lies. Then the trees vote.",
+    "without the data. Each row goes to one tree, at ε = 1. With more trees, each one sees fewer rows, so more "
+    "leaves publish a wrong label: a lie. A row gets a lie if its leaf in its own tree lies. Then the trees vote.",
     question="From 1 tree to 31, lies go from 1 % of rows to 21 %. Accuracy of the vote goes from 60 % to …",
     answers=(
         AnswerOption(
@@ -155,7 +154,8 @@ VOTES: Final = Step(
     control=Control("Trees", ("1", "3", "11", "31", "100", "300"), "31"),
     reveal="1 tree: 60.4 % right. 31 trees: 84.2 %, although 21.0 % of rows get a lie. 300 trees: 65.3 %, as 79 % of "
     "their leaves are empty and vote at random.",
-    take_away="A vote forgives lies that are independent. It cannot forgive trees whose leaves have no rows.",
+    take_away="A vote forgives independent lies as long as enough trees tell the truth. If most leaves have no rows, "
+    "too few trees do.",
     links=(
         Link(
             "Open in the app: 31 trees on nursery",
@@ -198,8 +198,9 @@ BUDGET: Final = Step(
         ),
     ),
     control=Control("Plan", ("all rows in every tree", "each row in one tree"), "each row in one tree", few=True),
-    reveal="Both cost ε = 1. A: 100 × 1/100 in sequence, added up. B: 12,201 leaves in parallel, at 1 each. Nursery, "
-    "depth 4: accuracy of A 77.2 %, of B 78.1 %; at ε = 10, A 92.5 %, B 89.1 %.",
+    reveal="Both cost ε = 1. A: 100 × 1/100 in sequence, added up. B: 12,201 leaves in parallel, each at ε = 1. "
+    "Accuracy on Nursery’s held-out rows, depth 4: A 77.2 %, B 78.1 %. At ε = 10: A 92.5 %, B 89.1 %. A’s trees, with "
+    "all rows in each and no noise, get only 88.6 %: noise makes trees differ, and their vote gains from that.",
     take_away="Same rows: add. Different rows: take the largest. If every tree has all rows, the trees must share "
     "ε, and each has more noise.",
     links=(

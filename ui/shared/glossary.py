@@ -40,7 +40,10 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "The δ in P(S) ≤ eᵋ Q(S) + δ, for any set S of outputs. It is 0 except for forests with δ in their name, "
         "which spend 10⁻⁶ and say so.",
     ),
-    "odds": Entry("“3 to 1” instead of 75 %.", "p/(1 − p). A release multiplies them by P/Q."),
+    "odds": Entry(
+        "“3 to 1” instead of 75 %.",
+        "p/(1 − p). A release multiplies them by P/Q: its probability with the row, divided by that without it.",
+    ),
     "prior, posterior": Entry(
         "What an attacker believed before a release, and after it.",
         "P(the row is in D), and P(the row is in D | the release). With a column of identifiers, P(the person is in "
@@ -119,15 +122,15 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "membership": Entry(
         "Whether a row is in the table, or a person if a column of identifiers is declared; an attack guesses it.",
-        "A test of D against D′. At 50:50 it is right in ½ + δ(0)/2 of guesses at most, where δ(0) is the least δ "
-        "at ε = 0. With δ = 0, this is at most eᵋ/(1 + eᵋ).",
+        "A test of D against D′. At 50:50 it is right in (1 + t)/2 of guesses at most, where t is the least δ with "
+        "which the release keeps ε = 0. If it keeps ε with δ = 0, then (1 + t)/2 is at most eᵋ/(1 + eᵋ).",
     ),
     "TPR, FPR": Entry(
-        "Of 100 rows in the table, and of 100 that are not: how many an attacker says are in it.",
+        "How many rows an attacker says are in the table: of 100 that are in it (TPR), and of 100 that are not (FPR).",
         "True and false positive rates; TPR ≤ eᵋ FPR + δ for every test.",
     ),
     "reconstruction": Entry(
-        "Solving for the secrets in rows from many counts.", "Finding x ∈ {0, 1}ⁿ with Ax ≈ the published counts."
+        "Working out the secrets of rows from many counts.", "Finding x ∈ {0, 1}ⁿ with Ax ≈ the published counts."
     ),
     "certificate": Entry(
         "What a release promises, and on which conditions.",
