@@ -92,8 +92,8 @@ def tree() -> TheoremView:
     note = (
         f"At the root, where all rows of {table_name} are, the best question has an edge of {root:.2g}. The edge has "
         "to be there in every leaf, and nobody knows beforehand whether it is. A dot in the gray area shows that some "
-        "leaf lacks it. The proof of the derived bound is right for every leaf. One step of the published proof is false "
-        "for nearly pure leaves."
+        "leaf lacks it. The proof of the derived bound is right for every leaf. One step of the published proof is "
+        "false for nearly pure leaves."
     )
     if alpha and rule == "published":
         splits = splits_for_error(edge, alpha, guessing)
