@@ -126,7 +126,7 @@ def test_every_theorem_at_both_ends_of_its_sliders(theorem):
         ("The coin rule", {"theory_coin_trees": "11"}, ("No information", "trees on the bound is below guessing")),
         ("The coin rule", {"data": "adult"}, ("No information", "No number of trees helps")),
         ("The coin rule", {"data": "nursery"}, ("No information", "two classes")),
-        ("Votes on other rows", {}, ("Informative", "699 rows", "rows on")),
+        ("Votes on other rows", {}, ("Informative", "699 rows", "says nothing below")),
         ("Votes on other rows", {"theory_other_rows": "1,000"}, ("No information", "below 0")),
         ("Votes on other rows", {"data": "adult"}, ("No information", "it would promise", "More rows do not help")),
         ("Rows or ε divided", {}, ("Informative", "26.9 % either way")),
