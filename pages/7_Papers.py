@@ -20,7 +20,7 @@ paper: Paper = next(each for each in PAPERS if each.name == open_paper)
 records: list[Record] = [record for record in read() if record.paper == paper.recorded]
 with tabs[open_paper]:
     st.markdown(f"[{paper.title}]({paper.link})")
-    st.markdown(f"**In two sentences.** {SUMMARY[paper.recorded]}")
+    st.markdown(f"**In short.** {SUMMARY[paper.recorded]}")
     st.markdown(f"**What it claims.** {paper.claim}")
     st.markdown(f"**What holds, and what does not.** {paper.holds}")
     st.markdown(f"**The smallest example.** {paper.example}")
@@ -43,7 +43,8 @@ with tabs[open_paper]:
     left_out(LEFT_OUT.get(paper.recorded, {}))
 st.caption(
     "`python -m reproduce` measured these figures once, on public and synthetic tables. This page only reads them. "
-    "A certified figure is missing if the forest has no privacy, or if the table has no public bounds."
+    "The figure of a certified forest is missing if the paper's forest has no privacy, or if the table has no public "
+    "bounds."
 )
 with st.sidebar:
     figures.offer()

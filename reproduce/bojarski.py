@@ -46,7 +46,7 @@ WHY: Final = {
     "adult": "the paper's Adult has 123 columns of 0 and 1; ours has the 14 columns that these are made of",
     "private": "the printed rule discards a leaf with a negative count",
     "plain": "the paper does not say how categories became numbers; depth ends at 15 here",
-    "cart": "rpart prunes by another rule",
+    "cart": "the paper's CART is the program rpart, which prunes by another rule than ours",
 }
 
 

@@ -71,8 +71,9 @@ def reasons_of(cells: Sequence[Record]) -> dict[str, list[str]]:
 def _list_tests(tests: Sequence[PairedTest]) -> None:
     """List the paired tests of a table, which find even a small difference if it has the same sign in most cells."""
     st.caption(
-        "Our figures against the printed ones, by paired t-tests. Even if nothing differed, about one test in twenty "
-        "would have p < 0.05:\n" + "\n".join(f"- {test.words}" for test in tests)
+        "Do our figures differ from the printed ones by more than chance? A small p of a paired t-test says so. But "
+        "even if nothing differed, about one test in twenty would have p < 0.05:\n"
+        + "\n".join(f"- {test.words}" for test in tests)
     )
 
 

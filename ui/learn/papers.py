@@ -63,7 +63,7 @@ PAPERS: Final = (
         "https://arxiv.org/abs/1606.03572",
         "Leaves publish one label each, and where one class has a large lead, hardly any noise is needed. So forests "
         "become far more accurate at the same ε.",
-        "The leaf mechanism does not keep ε, for any ε: the amount of noise reveals the lead. The author "
+        "The leaf mechanism does not keep ε, for any ε: the amount of noise reveals the lead. The first author "
         "withdrew it in 2021. Permute-and-flip on the counts keeps ε, and with two classes and one row added or "
         "removed, no mechanism that keeps ε and treats classes alike flips a label less often.",
         "At ε = 1, a leaf with one row publishes the wrong label in 20.4 % of releases, and with a second row of "
@@ -77,11 +77,12 @@ PAPERS: Final = (
         "J. Bai, Y. Li, J. Li, X. Yang, Y. Jiang, S. Xia: Multinomial random forest: toward consistency and "
         "privacy-preservation",
         "https://arxiv.org/abs/1903.04003",
-        "Features, values and labels are drawn, and better ones are more likely, with inverse temperatures B1, B2 and "
-        "B3. This gives a forest that is consistent and private.",
-        "As published it does not keep ε, for any ε: values to split at lie between the rows' own values, and"
-        " branches end by exact counts. Its table of accuracy against ε was made with labels that are not "
-        "private (B3 = ∞).",
+        "Features, values and labels are drawn, and better ones are more likely. B1, B2 and B3 set how much more "
+        "likely; at ∞ the best is always drawn. This gives a forest that is private and consistent: with ever more "
+        "rows, its error falls to the lowest possible.",
+        "As published it does not keep ε, for any ε: it splits only halfway between values of its rows, and "
+        "exact counts of rows decide where a branch ends. Its table of accuracy against ε was made with labels that "
+        "are not private (B3 = ∞).",
         "Two rows with the values 1 and 3: a tree can split between them only at 2. With one row more, of value 2, "
         "it splits at 1.5 or 2.5, which could not happen before. Whoever sees that split knows of the row, at any ε.",
         (("data", "wdbc"), ("forest", "multinomial"), ("mode", "as published")),
@@ -97,8 +98,8 @@ PAPERS: Final = (
         "published. The certified forest takes them from its noisy leaves, which costs nothing.",
         "On Breast Cancer Wisconsin the published forest has an accuracy of 80 % at ε = 10⁻⁴, as it has at ε = 1. At "
         "ε = 10⁻⁴ the certified one guesses: its accuracy is 48 %, where always naming the larger class gets "
-        "66 % (means of 30 simulated releases). At such an ε, a forest can learn only from what is not private: "
-        "the exact weights.",
+        "66 % (means of 30 simulated releases). At such an ε, a forest can learn only from what no noise "
+        "protects: the exact weights.",
         (("data", "breast_wisconsin"), ("forest", "boosted"), ("mode", "as published"), ("eps", "0.01")),
     ),
 )

@@ -90,9 +90,10 @@ def tree() -> TheoremView:
         when = f"From {needed:,} levels on the bound is below that." if alpha else "At α = 0 it never is below that."
         why = f"{why}, and {guesses}. {when} {truth}"
     note = (
-        f"The best test of all rows of {table_name} has an edge of {root:.2g}. The edge has to be there in every leaf, "
-        "and it is not known beforehand: where a dot is in the gray, the table has no such edge. The derived bound "
-        "holds for every leaf; a step of the published proof does not."
+        f"At the root, where all rows of {table_name} are, the best question has an edge of {root:.2g}. The edge has "
+        "to be there in every leaf, and nobody knows beforehand whether it is. A dot in the gray area shows that some "
+        "leaf lacks it. The proof of the derived bound is right for every leaf. One step of the published proof is "
+        "false for nearly pure leaves."
     )
     if alpha and rule == "published":
         splits = splits_for_error(edge, alpha, guessing)
@@ -170,7 +171,7 @@ def splits() -> TheoremView:
         return table
     epsilon = choose_epsilon(others=False)
     n = pick("Rows", ROWS, 10**11, "split_rows", "How many rows a table has. Adult has 32,561.", size_text)
-    edge = pick("Edge γ", EDGES, 0.5, "split_edge", "The edge that the best tests of each node have.")
+    edge = pick("Edge γ", EDGES, 0.5, "split_edge", "The edge that the best questions of each node have.")
     constant, rows = calibration_constant(edge), len(table.frame)
     x = np.logspace(3, 12, 181)
     needed, enough = efficiency_needed(n, epsilon, constant), rows_for_efficiency(epsilon, constant)
@@ -197,9 +198,9 @@ def splits() -> TheoremView:
         "A node’s efficiency is the paper’s measure of its weight and of the tree’s error. It is at most 2, at the "
         "root of a tree that is wrong half of the time, and halves with every level below. The theorem also needs "
         f"trees × levels to be at most ln n. One split at the root needs less: on {rows:,} rows, as many as this "
-        f"table has, it has the edge with a probability of {at_least(_good_root(rows, edge, epsilon))}, if one test in "
-        "eleven has it and the two classes are equally frequent. Where one class is rare, the probability is lower. "
-        "Nothing is measured here."
+        f"table has, it has the edge with a probability of {at_least(_good_root(rows, edge, epsilon))}, if one "
+        "question in eleven has it and the two classes are equally frequent. Where one class is rare, the "
+        "probability is lower. Nothing is measured here."
     )
     alt = f"Efficiency asked for: {size_text(needed)} at {size_text(n)} rows; 2 at {size_text(enough)} rows."
     at_root = (
@@ -255,8 +256,11 @@ def _above_bound(measured_error: float, bound: float) -> str:
 
 
 def _boosting() -> tuple[str, float, float]:
-    rule = choose("Bound", RULES[::-1], "rule", "As the paper has it; or derived by us, from less.")
-    help_text = "The difference between the shares of the two classes that a test sends to one side."
+    help_text = (
+        "Published: as the paper prints it. Derived: our formula, which needs fewer levels or trees for the same error."
+    )
+    rule = choose("Bound", RULES[::-1], "rule", help_text)
+    help_text = "The difference between the shares of the two classes that a question sends to one side."
     edge = pick("Edge γ", EDGES, 0.5, "edge", help_text)
     alpha = pick("α", ALPHAS, 1.0, "boosting_alpha", "1: Matsushita’s loss. 0: the 0/1 loss.")
     return rule, edge, alpha
@@ -264,14 +268,14 @@ def _boosting() -> tuple[str, float, float]:
 
 PANELS = {
     "Boosting a tree": Theorem(
-        "If every leaf has a test with an edge γ, the error of a tree falls exponentially with its levels.",
+        "If every leaf has a question with an edge γ, the error of a tree falls exponentially with its levels.",
         r"\begin{aligned} \text{published: } & e^{-\gamma^2 q\alpha/16} \\ "
         r"\text{derived: } & \tfrac12\left(1 - \alpha(1 - \sqrt{1-\gamma^2})\right)^{q} \end{aligned}",
         "The derived bound holds. The published one is weaker, so where all leaves of a level are split it holds as "
         "well, although a step of its proof fails for nearly pure leaves.",
         [
             "Two classes, no privacy, training error.",
-            "Every leaf has a test with the edge.",
+            "Every leaf has a question with the edge.",
             "All leaves of a level are split.",
             "α is the same on all levels.",
         ],
@@ -300,7 +304,7 @@ PANELS = {
             "One split; half of ε for splits (β = ½); mean weight ½; gap δ = ½.",
             "It may fail with probability ξ = 0.1.",
             "Two classes; in the second picture they are equally frequent.",
-            "First picture: nearly every test has the edge. Second picture: one test in eleven has it.",
+            "First picture: nearly every question has the edge. Second picture: one question in eleven has it.",
         ],
         "Nock and Henecka 2020, Theorem 13 and equation 207, and the odds in its proof.",
         splits,

@@ -170,11 +170,13 @@ def floor() -> TheoremView:
     paper_text = "Up to a lead of 30 rows the rule of 2017 stays above it, but not at larger leads."
     if len(below):
         paper_text = f"The rule of 2017 falls below it from a lead of {below[0]} on, so it does not keep ε."
-    rate_text = "exactly that" if np.isclose(certified[lead], floor_rates[lead], rtol=1e-9) else chance(certified[lead])
+    rule_text = f"flips in {chance(certified[lead])}"
+    if np.isclose(certified[lead], floor_rates[lead], rtol=1e-9):
+        rule_text = "reaches this bound exactly"
     status = BoundStatus(
         True,
         f"with ε = {epsilon_text(epsilon)} and a lead of {lead} any such rule flips in at least "
-        f"{chance_down(floor_rates[lead])} of releases; permute-and-flip in {rate_text}. {paper_text}",
+        f"{chance_down(floor_rates[lead])} of releases (rounded down); permute-and-flip {rule_text}. {paper_text}",
     )
     note = (
         "This bound is informative at every setting. For two classes permute-and-flip reaches it: no rule that "
@@ -236,7 +238,7 @@ PANELS = {
             "All rows of the leaf have the same class.",
             "Classes are treated alike.",
         ],
-        "Ours; it contradicts the leaf rule of Fletcher and Islam 2017, which its author withdrew in 2021.",
+        "Ours; it contradicts the leaf rule of Fletcher and Islam 2017, which its first author withdrew in 2021.",
         floor,
     ),
 }

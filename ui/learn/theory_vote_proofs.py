@@ -171,11 +171,8 @@ def other_rows() -> TheoremView:
             comparison=None,
         )
     )
-    wants = (
-        f"{name} has {measures['rows']:,} rows; for trees of depth {depth} the lower limit on the probability is "
-        "above 0 "
-    )
-    wants += f"from {size_text(first)} rows on." if first else "for no number of rows."
+    wants = f"{name} has {measures['rows']:,} rows; for trees of depth {depth} the theorem says nothing "
+    wants += f"below {size_text(first)} rows." if first else "at any number of rows."
     k = math.ceil(trees_required(n, d, held_out=True))
     if limit >= min(guessing, 0.5):
         why = (
@@ -190,7 +187,10 @@ def other_rows() -> TheoremView:
     else:
         why = f"at {size_text(n)} rows its lower limit on the probability is below 0, which is no information. {wants}"
     if rule == "majority" and chance > 0:
-        why += " For majority votes, this is the printed theorem, of which there is no proof."
+        why += (
+            " For majority votes, nobody has proved this bound. It is the paper’s, with one correction, and these "
+            "figures hold only if it is true."
+        )
     halved = 1 - share_of_sure_rows(e, d, rule, parts / 2)
     note = (
         f"It asks for {k:,} trees, four times as many as the theorem for training rows, which allows "
@@ -285,7 +285,8 @@ PANELS = {
         coin,
     ),
     "Votes on other rows": Theorem(
-        "With enough rows, the bound for the training rows, plus a margin that K sets, holds on other rows.",
+        "With enough rows, the error on other rows is at most the bound for the training rows plus a margin. K sets "
+        "the margin.",
         r"\begin{aligned} \text{error} & \le \frac{e + \frac1K}{\frac12 - d} \\ P & \ge 1 - \tfrac1n - "
         r"2^{h+3}k\,\exp(-2n\varphi^2) \\ \varphi & = \frac{d}{2(4+d)2^hK} \end{aligned}",
         "The paper subtracts 1/K in the denominator. That is false where the rows that are given up are wrong, so the "
