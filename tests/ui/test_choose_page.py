@@ -272,7 +272,7 @@ def test_the_share_of_releases_starts_at_nine_in_ten(choose):
     page.query_params.update({"data": SMALL, "need": "80.0"})
     page.run()
     assert page.selectbox(key="sure").value == "9 in 10 releases"
-    checked = re.search(r"Checked: (\d+) of (\d+) further simulated releases .* so at least ([\d.]+) %", words(page))
+    checked = re.search(r"Checked: (\d+) of (\d+) further simulated releases .* So at least ([\d.]+) %", words(page))
     assert int(checked[2]) >= 46 and 90 <= float(checked[3]) <= 100 * int(checked[1]) / int(checked[2])
 
 

@@ -205,10 +205,10 @@ def test_results_of_idle_releases_are_dropped_and_simulated_again() -> None:
     assert limit > 0
     idle, busy = Results(limit, idle_seconds=0), Results(limit, idle_seconds=1e9)
     for releases in kept:
-        busy.use(releases)
+        busy.limit(releases)
     assert [job.n_done for job in jobs] == [1, 1, 1]
     for releases in kept:
-        idle.use(releases)
+        idle.limit(releases)
     assert [job.n_done for job in jobs] == [0, 1, 1]
     for _ in jobs[0].work(1):
         pass

@@ -94,6 +94,8 @@ class Releases:
         Number of splits.
     n_rows : int
         Number of rows that determines the depth and the number of trees of a release.
+    of_upload : bool
+        Whether the table is an upload. Then the results may be dropped after a while (`Results`).
 
     Attributes
     ----------
@@ -107,7 +109,16 @@ class Releases:
         Time of the last use by a page, as `time.monotonic` gives it.
     """
 
-    def __init__(self, line: Line, domain: Domain, splits: Callable[[], list[Split]], folds: int, n_rows: int) -> None:
+    def __init__(
+        self,
+        line: Line,
+        domain: Domain,
+        splits: Callable[[], list[Split]],
+        folds: int,
+        n_rows: int,
+        *,
+        of_upload: bool = False,
+    ) -> None:
         self.forest, self.domain, self.folds, self._splits = line.settings.estimator(domain), domain, folds, splits
         self.n_rows = n_rows
         self.cells = cells_of(self.forest, line.depths or None, line.trees or None)
@@ -118,7 +129,7 @@ class Releases:
         self._sizes = dict[int, dict[str, int]]()
         self._views = dict[float, ForestView]()
         self._lock, self._viewing = threading.Lock(), threading.Lock()
-        self.n_result_bytes, self.last_used = 0, time.monotonic()
+        self._of_upload, self.n_result_bytes, self.last_used = of_upload, 0, time.monotonic()
 
     def job(self, line: Line) -> SweepJob:
         """Return the job that computes these releases at the ε of a line. The job has the name of the line."""
@@ -143,7 +154,13 @@ class Releases:
                 kept[row["epsilon"]] = sorted([*others, {**row, **sizes}], key=lambda row: row["cell"])
             self.rows[n] = kept
             self.n_result_bytes += sum(len(row["right"]) for row in rows)
-        RESULTS.use(self)
+        self.use()
+
+    def use(self) -> None:
+        """Record that a page uses these releases."""
+        self.last_used = time.monotonic()
+        if self._of_upload:
+            RESULTS.limit(self)
 
     def finished_epsilons(self, n: int) -> set[float]:
         """Return the ε at which piece n has the results of all cells."""
@@ -307,10 +324,10 @@ class Recent:
 
 
 class Results:
-    """Limits the memory of results. `Releases` that no page has used for a while drop their results.
+    """Limits the memory of results on uploads. `Releases` that no page has used for a while drop their results.
 
     A release has one bit for each held-out row. So an upload of many rows would fill the memory as its user tries
-    settings.
+    settings. Sessions share the results on bundled tables, which are small, so these results have no limit.
 
     Parameters
     ----------
@@ -324,15 +341,14 @@ class Results:
         self._most, self._idle, self._lock = most_bytes, idle_seconds, threading.Lock()
         self._known = weakref.WeakSet[Releases]()  # weak, so the end of a session frees its releases
 
-    def use(self, releases: Releases) -> None:
-        """Record that a page uses these releases. If the limit is exceeded, idle releases drop their results."""
-        releases.last_used = now = time.monotonic()
+    def limit(self, releases: Releases) -> None:
+        """Count the results of these releases, too. If the limit is exceeded, idle releases drop their results."""
         with self._lock:
             self._known.add(releases)
             bytes_over = sum(known.n_result_bytes for known in self._known) - self._most
             if bytes_over > 0:
                 for old in sorted(self._known, key=lambda known: known.last_used):
-                    if bytes_over <= 0 or now - old.last_used < self._idle:
+                    if bytes_over <= 0 or time.monotonic() - old.last_used < self._idle:
                         break
                     bytes_over -= old.n_result_bytes
                     old.forget_results()
@@ -345,7 +361,9 @@ RESULTS: Final = Results(200_000_000)
 @cache.by_table(everybody=256, session=96)
 def _releases(key: tuple, _table: Table, _line: Line) -> Releases:
     n_rows = tables.planned_rows(_table, _line.settings)
-    return Releases(_line, _table.domain, lambda: splits_of(_table, key[-1]), key[-1], n_rows)
+    return Releases(
+        _line, _table.domain, lambda: splits_of(_table, key[-1]), key[-1], n_rows, of_upload=_table.uploaded
+    )
 
 
 def sweep_job(table: Table, line: Line, folds: int = 1, *, check: bool = True) -> SweepJob:
@@ -366,7 +384,7 @@ def sweep_job(table: Table, line: Line, folds: int = 1, *, check: bool = True) -
     """
     table = tables.read_by(table, line.settings)
     releases = _releases((table.schema_key, fingerprint(table.domain), *line.forest, folds), table, line)
-    RESULTS.use(releases)
+    releases.use()
     if check:
         releases.check(line.epsilons)
     return releases.job(line)
