@@ -1,4 +1,4 @@
-"""Section "Compared with others" of docs/ACCURACY.md: our booster, other people's classifiers, published protocols."""
+"""Sections of docs/ACCURACY.md on others: our booster, other people's classifiers, published protocols."""
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,10 @@ PRIVATREE = {
         "DPGDF": {0.01: (0.496, 0.119), 1.0: (0.875, 0.016)},
     },
 }
+# Accuracy of the authors' code of Lumberjack (arXiv 2605.22756), by table and ε, as for the other rivals. It was measured
+# outside of this project.
+LUMBERJACK: dict[str, dict[float, float]] = {}
+_CLEAR = 0.01  # a difference to a rival counts if it is larger; most rivals have too few seeds for standard errors
 MAJORITY = {"breast_wisconsin": 0.650, "congressional_voting": 0.534}
 
 
@@ -39,6 +43,63 @@ def section(peers: pd.DataFrame, protocols: pd.DataFrame) -> list[str]:
     """Return lines of markdown; the list is empty if nothing was measured."""
     lines = ["## Compared with others", ""] if len(peers) or len(protocols) else []
     return [*lines, *(_peers(_complete_seeds(peers)) if len(peers) else []), *_s_bdt(protocols), *_privatree(protocols)]
+
+
+def rivals_section(rivals: pd.DataFrame, peers: pd.DataFrame) -> list[str]:
+    """Return lines that compare the booster with the best setting of each rival; no line if no rival was measured."""
+    if rivals.empty:
+        return []
+    columns = [*dict.fromkeys(_rival(forest) for forest in rivals["forest"]), "Lumberjack"]
+    lines = ["## Beside other private models", "", _RIVALS_TEXT.format(seeds=_seeds_of_rivals(rivals)), ""]
+    lost = []
+    for epsilon in sorted(rivals["epsilon"].unique()):
+        scores = _best_settings(rivals[rivals["epsilon"] == epsilon])
+        scores["Lumberjack"] = pd.Series({t: by[epsilon] for t, by in LUMBERJACK.items() if epsilon in by}, dtype=float)
+        scores.insert(0, _WEAK, _booster_on_same_seeds(rivals, peers, epsilon))
+        lines += _head([f"Accuracy at ε = {epsilon:g}", _WEAK, *columns])
+        for table, row in scores.iterrows():
+            best = row.max()
+            lines.append(_row([table, *(_bold(row[c], row[c] == best) for c in [_WEAK, *columns])]))
+        means = [scores[c] if c == _WEAK else scores[c].dropna() for c in [_WEAK, *columns]]
+        lines.append(_row(["mean", *(_of_tables(m, len(scores)) for m in means)]))
+        gains = {c: (scores[_WEAK] - scores[c]).dropna() for c in columns}
+        counts = (f"{(g > _CLEAR).sum()} / {(g.abs() <= _CLEAR).sum()} / {(g < -_CLEAR).sum()}" for g in gains.values())
+        lines += [_row(["won / level / lost", "", *counts]), ""]
+        for rival, gain in gains.items():
+            lost += [f"{t} at ε = {epsilon:g} to {rival} ({g:+.3f})" for t, g in gain[gain < -_CLEAR].items()]
+    return [*lines, f"The booster loses {len(lost)} comparisons: {'; '.join(lost) or 'none'}.", ""]
+
+
+def _rival(forest: str) -> str:
+    return forest.split(",")[0]
+
+
+def _seeds_of_rivals(rivals: pd.DataFrame) -> str:
+    seeds = rivals.groupby(rivals["forest"].map(_rival), sort=False)["seed"].nunique()
+    return ", ".join(f"{n} for {rival}" for rival, n in seeds.items())
+
+
+def _best_settings(rivals: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean accuracy of the best setting of each rival; a row for each table, a column for each rival."""
+    means = rivals.groupby(["table", "forest"], sort=False)["accuracy"].mean().reset_index()
+    means["rival"] = means["forest"].map(_rival)
+    return means.pivot_table(index="table", columns="rival", values="accuracy", aggfunc="max", sort=False)
+
+
+def _booster_on_same_seeds(rivals: pd.DataFrame, peers: pd.DataFrame, epsilon: float) -> pd.Series:
+    scores = peers[(peers["forest"] == _WEAK) & (peers["epsilon"] == epsilon)]
+    return scores[scores["seed"].isin(rivals["seed"])].groupby("table")["accuracy"].mean()
+
+
+def _of_tables(scores: pd.Series, n_tables: int) -> str:
+    """Return the mean over tables, and the number of tables if some are missing."""
+    if scores.empty:
+        return "–"
+    return _short(scores.mean()) + (f" ({len(scores)} tables)" if len(scores) < n_tables else "")
+
+
+def _bold(value: float, is_best: bool) -> str:
+    return "–" if np.isnan(value) else f"**{_short(value)}**" if is_best else _short(value)
 
 
 def _complete_seeds(peers: pd.DataFrame) -> pd.DataFrame:

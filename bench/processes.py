@@ -15,6 +15,7 @@ ROOT = HERE.parent
 PEER_PYTHON = {
     "diffprivlib": HERE / ".venv-diffprivlib" / "bin" / "python",
     "DPExplainableBoosting": HERE / ".venv-interpret" / "bin" / "python",
+    "dpmm": HERE / ".venv-dpmm" / "bin" / "python",
     "LightGBM": HERE / ".venv-lightgbm" / "bin" / "python",
 }
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
