@@ -31,7 +31,7 @@ def _worker(contender: str, script: str) -> Peer:
 
 _ebm = functools.partial(_worker, "DPExplainableBoosting", "ebm_worker.py")
 _dpmm = functools.partial(_worker, "dpmm", "synthetic_worker.py")
-_diffprivlib = functools.partial(_worker, "diffprivlib", "diffprivlib_worker.py")
+_diffprivlib = functools.partial(_worker, "diffprivlib, linear", "diffprivlib_worker.py")
 
 
 def _column(feature: Feature, cells: pd.Series) -> np.ndarray:
@@ -265,7 +265,7 @@ RIVALS = {
         )
         for mechanism, size in (("AIM", 1.0), ("MST", None))
     },
-    **{f"logistic regression, C = {c:g}": functools.partial(Diffprivlib, C=c) for c in (0.01, 1.0, 100.0)},
+    **{f"logistic regression, C = {c:g}": functools.partial(Diffprivlib, C=c) for c in (0.001, 0.01, 1.0, 100.0)},
     "naive Bayes, one-hot": functools.partial(Diffprivlib, model="naive Bayes"),
     "naive Bayes, codes": functools.partial(Diffprivlib, model="naive Bayes", one_hot=False),
 }

@@ -13,6 +13,7 @@ case $1 in
         packages="lightgbm==4.7.0 xgboost-cpu==3.2.0 onnxruntime==1.32.0 onnxmltools==1.16.0 treelite==4.8.1 scikit-learn==1.9.1"
         module=treelite
         ;;
+    diffprivlib-linear) packages="diffprivlib==0.6.6 scikit-learn==1.7.2" module=diffprivlib.models ;;
     dpmm) packages="dpmm==0.1.9" module=dpmm.pipelines numpy=1.26.4 ;;
     *) echo "unknown peer: $1" >&2; exit 1 ;;
 esac

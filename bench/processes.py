@@ -14,6 +14,7 @@ ROOT = HERE.parent
 # Python interpreters of the peers that need separate environments.
 PEER_PYTHON = {
     "diffprivlib": HERE / ".venv-diffprivlib" / "bin" / "python",
+    "diffprivlib, linear": HERE / ".venv-diffprivlib-linear" / "bin" / "python",
     "DPExplainableBoosting": HERE / ".venv-interpret" / "bin" / "python",
     "dpmm": HERE / ".venv-dpmm" / "bin" / "python",
     "LightGBM": HERE / ".venv-lightgbm" / "bin" / "python",
