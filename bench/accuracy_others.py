@@ -35,7 +35,8 @@ PRIVATREE = {
 # Accuracy of Lumberjack (arXiv 2605.22756) by table and ε. It was measured elsewhere, with the code of its authors.
 LUMBERJACK: dict[str, dict[float, float]] = {}
 _RIVALS_TEXT = """
-Accuracy, documented bounds, the same splits for all; mean over seeds ({seeds}), for the booster over all of these seeds.
+Accuracy, documented bounds, the same splits for all; mean over seeds ({seeds}).
+The booster has all of these seeds.
 
 - **AIM** and **MST** are from dpmm 0.1.9. They draw (ε, 10⁻⁶)-private synthetic rows, as many as training rows, and
   scikit-learn's HistGradientBoosting is fitted on these. Settings: 8, 16 or 32 bins of equal widths between the public
