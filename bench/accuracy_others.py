@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 from accuracy import BOOSTERS, summary
-from accuracy_peers import NOT_PRIVATE, PEERS
+from accuracy_peers import NOT_PRIVATE, PEERS, RIVALS
 
 TITLES = {"accuracy": "Accuracy", "auc": "AUC", "log_loss": "Log-loss", "calibration": "Calibration error"}
 TABLE_EPSILONS = (0.1, 1.0, 10.0)  # ε in the table of single data sets
@@ -35,8 +35,8 @@ PRIVATREE = {
 # Accuracy of Lumberjack (arXiv 2605.22756) by table and ε. It was measured elsewhere, with the code of its authors.
 LUMBERJACK: dict[str, dict[float, float]] = {}
 _RIVALS_TEXT = """
-Accuracy, documented bounds, the same splits for all; mean over seeds ({seeds}).
-The booster has all of these seeds.
+Accuracy, documented bounds, the same splits for all; mean over seeds.
+Numbers of seeds: {seeds}; the booster has all of these seeds.
 
 - **AIM** and **MST** are from dpmm 0.1.9. They draw (ε, 10⁻⁶)-private synthetic rows, as many as training rows, and
   scikit-learn's HistGradientBoosting is fitted on these. Settings: 8, 16 or 32 bins of equal widths between the public
@@ -53,8 +53,10 @@ rivals; the booster has its default settings. A missing number becomes the middl
 take the number of rows as public, unlike the booster, and diffprivlib reads from the rows which classes occur. (dpmm's
 `TableBinner` would also read which columns are constant, so it is not used here.) An audit of six programs that draw
 private synthetic rows found violations in four (arXiv 2405.10994); dpmm was not one of the six. Issues 104 and 106 of
-diffprivlib's repository report mistakes. The figures here measure accuracy only. Won, level and lost count the tables
-of the booster against the rival; a difference counts if it is above .01.
+diffprivlib's repository report mistakes. The figures here measure accuracy only.
+
+"Won / level / lost" counts the tables of the booster against a rival, on the same seeds; a difference counts if it is
+above .01. The best figure of a table is bold. A mean over some of the tables comes with the booster's mean over these.
 """.strip()
 _CLEAR = 0.01  # a difference to a rival counts if it is larger; most rivals have too few seeds for standard errors
 MAJORITY = {"breast_wisconsin": 0.650, "congressional_voting": 0.534}
@@ -70,62 +72,65 @@ def rivals_section(rivals: pd.DataFrame, peers: pd.DataFrame) -> list[str]:
     """Return lines that compare the booster with the best setting of each rival; no line if no rival was measured."""
     if rivals.empty:
         return []
-    columns = [*dict.fromkeys(_rival(forest) for forest in rivals["forest"]), "Lumberjack"]
-    lines = [
-        "## Beside other private models",
-        "",
-        *_RIVALS_TEXT.format(seeds=_seeds_of_rivals(rivals)).splitlines(),
-        "",
-    ]
+    booster = peers[peers["forest"] == _WEAK][["table", "epsilon", "seed", "accuracy"]]
+    scores = rivals.merge(booster.rename(columns={"accuracy": "booster"}), on=["table", "epsilon", "seed"])
+    scores["rival"] = scores["forest"].str.split(",").str[0]
+    n_seeds = scores.groupby("rival")["seed"].nunique()
+    names = [*dict.fromkeys(name for forest in RIVALS if (name := forest.split(",")[0]) in n_seeds), "Lumberjack"]
+    seeds = "; ".join(f"{name}: {n_seeds[name]}" for name in names[:-1])
+    lines = ["## Beside other private models", "", *_RIVALS_TEXT.format(seeds=seeds).splitlines(), ""]
     lost = []
-    for epsilon in sorted(rivals["epsilon"].unique()):
-        scores = _best_settings(rivals[rivals["epsilon"] == epsilon])
-        scores["Lumberjack"] = pd.Series({t: by[epsilon] for t, by in LUMBERJACK.items() if epsilon in by}, dtype=float)
-        scores.insert(0, _WEAK, _booster_on_same_seeds(rivals, peers, epsilon))
-        lines += _head([f"Accuracy at ε = {epsilon:g}", _WEAK, *columns])
-        for table, row in scores.iterrows():
-            best = row.max()
-            lines.append(_row([table, *(_bold(row[c], row[c] == best) for c in [_WEAK, *columns])]))
-        means = [scores[c] if c == _WEAK else scores[c].dropna() for c in [_WEAK, *columns]]
-        lines.append(_row(["mean", *(_of_tables(m, len(scores)) for m in means)]))
-        gains = {c: (scores[_WEAK] - scores[c]).dropna() for c in columns}
-        counts = (f"{(g > _CLEAR).sum()} / {(g.abs() <= _CLEAR).sum()} / {(g < -_CLEAR).sum()}" for g in gains.values())
-        lines += [_row(["won / level / lost", "", *counts]), ""]
-        for rival, gain in gains.items():
-            lost += [f"{t} at ε = {epsilon:g} to {rival} ({g:+.3f})" for t, g in gain[gain < -_CLEAR].items()]
-    return [*lines, f"The booster loses {len(lost)} comparisons: {'; '.join(lost) or 'none'}.", ""]
+    for epsilon, at_epsilon in scores.groupby("epsilon"):
+        ours = at_epsilon.drop_duplicates(["table", "seed"]).groupby("table", sort=False)["booster"].mean()
+        theirs, gains = _best_settings(at_epsilon, ours, epsilon, names)
+        lines += _head([f"Accuracy at ε = {epsilon:g}", _WEAK, *names])
+        for table in ours.index:
+            row = [ours[table], *theirs.loc[table]]
+            lines.append(_row([table, *("–" if np.isnan(v) else _bold(v, v == np.nanmax(row)) for v in row)]))
+        lines.append(_row(["mean", _short(ours.mean()), *(_mean_of(theirs[n], ours) for n in names)]))
+        lines += [_row(["won / level / lost", "", *(_counts(gains[n].dropna()) for n in names)]), ""]
+        for name in names:
+            lost += [f"{t} at ε = {epsilon:g} to {name} ({g:+.3f})" for t, g in gains[name].items() if g < -_CLEAR]
+    return [*lines, f"Accuracy that the booster with δ = 10⁻⁶ loses: {'; '.join(lost) or 'none'}.", ""]
 
 
-def _rival(forest: str) -> str:
-    return forest.split(",")[0]
+def _best_settings(
+    scores: pd.DataFrame, ours: pd.Series, epsilon: float, names: list[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the mean accuracy of the best setting, and the booster's gain over it on the same seeds.
+
+    Both have a row for each table and a column for each rival.
+    """
+    means = scores.groupby(["table", "rival", "forest"])[["accuracy", "booster"]].mean()
+    best = means.loc[means.groupby(["table", "rival"])["accuracy"].idxmax()].droplevel("forest")
+    accuracy = best["accuracy"].unstack().reindex(index=ours.index, columns=names)
+    gains = (best["booster"] - best["accuracy"]).unstack().reindex(index=ours.index, columns=names)
+    for table, by_epsilon in LUMBERJACK.items():
+        if table in ours.index and epsilon in by_epsilon:
+            accuracy.loc[table, "Lumberjack"] = by_epsilon[epsilon]
+            gains.loc[table, "Lumberjack"] = ours[table] - by_epsilon[epsilon]
+    return accuracy, gains
 
 
-def _seeds_of_rivals(rivals: pd.DataFrame) -> str:
-    seeds = rivals.groupby(rivals["forest"].map(_rival), sort=False)["seed"].nunique()
-    return ", ".join(f"{n} for {rival}" for rival, n in seeds.items())
-
-
-def _best_settings(rivals: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean accuracy of the best setting of each rival; a row for each table, a column for each rival."""
-    means = rivals.groupby(["table", "forest"], sort=False)["accuracy"].mean().reset_index()
-    means["rival"] = means["forest"].map(_rival)
-    return means.pivot_table(index="table", columns="rival", values="accuracy", aggfunc="max", sort=False)
-
-
-def _booster_on_same_seeds(rivals: pd.DataFrame, peers: pd.DataFrame, epsilon: float) -> pd.Series:
-    scores = peers[(peers["forest"] == _WEAK) & (peers["epsilon"] == epsilon)]
-    return scores[scores["seed"].isin(rivals["seed"])].groupby("table")["accuracy"].mean()
-
-
-def _of_tables(scores: pd.Series, n_tables: int) -> str:
-    """Return the mean over tables, and the number of tables if some are missing."""
-    if scores.empty:
+def _counts(gains: pd.Series) -> str:
+    if gains.empty:
         return "–"
-    return _short(scores.mean()) + (f" ({len(scores)} tables)" if len(scores) < n_tables else "")
+    return f"{(gains > _CLEAR).sum()} / {(gains.abs() <= _CLEAR).sum()} / {(gains < -_CLEAR).sum()}"
+
+
+def _mean_of(accuracy: pd.Series, ours: pd.Series) -> str:
+    """Return the mean over tables; if some are missing, with their number and the booster's mean on the same tables."""
+    known = accuracy.dropna()
+    if known.empty:
+        return "–"
+    missing = len(known) < len(ours)
+    return _short(known.mean()) + (
+        f" ({len(known)} tables; booster {_short(ours[known.index].mean())})" if missing else ""
+    )
 
 
 def _bold(value: float, is_best: bool) -> str:
-    return "–" if np.isnan(value) else f"**{_short(value)}**" if is_best else _short(value)
+    return f"**{_short(value)}**" if is_best else _short(value)
 
 
 def _complete_seeds(peers: pd.DataFrame) -> pd.DataFrame:
