@@ -55,8 +55,9 @@ take the number of rows as public, unlike the booster, and diffprivlib reads fro
 private synthetic rows found violations in four (arXiv 2405.10994); dpmm was not one of the six. Issues 104 and 106 of
 diffprivlib's repository report mistakes. The figures here measure accuracy only.
 
-"Won / level / lost" counts the tables of the booster against a rival, on the same seeds; a difference counts if it is
-above .01. The best figure of a table is bold. A mean over some of the tables comes with the booster's mean over these.
+"Won / level / lost" counts the tables of a booster against a rival, on the same seeds; a difference counts if it is above
+.01. The second column of these rows has the booster's mean. The best figure of a table is bold. A mean over some of the
+tables comes with the booster's mean over these.
 """.strip()
 _CLEAR = 0.01  # a difference to a rival counts if it is larger; most rivals have too few seeds for standard errors
 MAJORITY = {"breast_wisconsin": 0.650, "congressional_voting": 0.534}
@@ -72,44 +73,42 @@ def rivals_section(rivals: pd.DataFrame, peers: pd.DataFrame) -> list[str]:
     """Return lines that compare the booster with the best setting of each rival; no line if no rival was measured."""
     if rivals.empty:
         return []
-    booster = peers[peers["forest"] == _WEAK][["table", "epsilon", "seed", "accuracy"]]
-    scores = rivals.merge(booster.rename(columns={"accuracy": "booster"}), on=["table", "epsilon", "seed"])
-    scores["rival"] = scores["forest"].str.split(",").str[0]
+    scores = rivals.assign(rival=rivals["forest"].str.split(",").str[0])
+    for booster in (_WEAK, _PURE):
+        booster_scores = peers.loc[peers["forest"] == booster, ["table", "epsilon", "seed", "accuracy"]]
+        scores = scores.merge(booster_scores.rename(columns={"accuracy": booster}), on=["table", "epsilon", "seed"])
     n_seeds = scores.groupby("rival")["seed"].nunique()
     names = [*dict.fromkeys(name for forest in RIVALS if (name := forest.split(",")[0]) in n_seeds), "Lumberjack"]
     seeds = "; ".join(f"{name}: {n_seeds[name]}" for name in names[:-1])
     lines = ["## Beside other private models", "", *_RIVALS_TEXT.format(seeds=seeds).splitlines(), ""]
     lost = []
     for epsilon, at_epsilon in scores.groupby("epsilon"):
-        ours = at_epsilon.drop_duplicates(["table", "seed"]).groupby("table", sort=False)["booster"].mean()
-        theirs, gains = _best_settings(at_epsilon, ours, epsilon, names)
+        seeds_of_tables = at_epsilon.drop_duplicates(["table", "seed"])
+        ours = seeds_of_tables.groupby("table", sort=False)[[_WEAK, _PURE]].mean()
+        best = _best_settings(at_epsilon)
+        for table, by_epsilon in LUMBERJACK.items():
+            if table in ours.index and epsilon in by_epsilon:
+                best.loc[(table, "Lumberjack"), :] = [by_epsilon[epsilon], *ours.loc[table, [_WEAK, _PURE]]]
+        theirs = best["accuracy"].unstack().reindex(index=ours.index, columns=names)
         lines += _head([f"Accuracy at ε = {epsilon:g}", _WEAK, *names])
         for table in ours.index:
-            row = [ours[table], *theirs.loc[table]]
+            row = [ours.loc[table, _WEAK], *theirs.loc[table]]
             lines.append(_row([table, *("–" if np.isnan(v) else _bold(v, v == np.nanmax(row)) for v in row)]))
-        lines.append(_row(["mean", _short(ours.mean()), *(_mean_of(theirs[n], ours) for n in names)]))
-        lines += [_row(["won / level / lost", "", *(_counts(gains[n].dropna()) for n in names)]), ""]
-        for name in names:
-            lost += [f"{t} at ε = {epsilon:g} to {name} ({g:+.3f})" for t, g in gains[name].items() if g < -_CLEAR]
+        lines.append(_row(["mean", _short(ours[_WEAK].mean()), *(_mean_of(theirs[n], ours[_WEAK]) for n in names)]))
+        for booster in (_WEAK, _PURE):
+            gains = (best[booster] - best["accuracy"]).unstack().reindex(index=ours.index, columns=names)
+            cells = [_counts(gains[name].dropna()) for name in names]
+            lines.append(_row([f"won / level / lost by the {booster}", _short(ours[booster].mean()), *cells]))
+            for name, by_table in gains.items() if booster == _WEAK else ():
+                lost += [f"{t} at ε = {epsilon:g} to {name} ({g:+.3f})" for t, g in by_table.items() if g < -_CLEAR]
+        lines.append("")
     return [*lines, f"Accuracy that the booster with δ = 10⁻⁶ loses: {'; '.join(lost) or 'none'}.", ""]
 
 
-def _best_settings(
-    scores: pd.DataFrame, ours: pd.Series, epsilon: float, names: list[str]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the mean accuracy of the best setting, and the booster's gain over it on the same seeds.
-
-    Both have a row for each table and a column for each rival.
-    """
-    means = scores.groupby(["table", "rival", "forest"])[["accuracy", "booster"]].mean()
-    best = means.loc[means.groupby(["table", "rival"])["accuracy"].idxmax()].droplevel("forest")
-    accuracy = best["accuracy"].unstack().reindex(index=ours.index, columns=names)
-    gains = (best["booster"] - best["accuracy"]).unstack().reindex(index=ours.index, columns=names)
-    for table, by_epsilon in LUMBERJACK.items():
-        if table in ours.index and epsilon in by_epsilon:
-            accuracy.loc[table, "Lumberjack"] = by_epsilon[epsilon]
-            gains.loc[table, "Lumberjack"] = ours[table] - by_epsilon[epsilon]
-    return accuracy, gains
+def _best_settings(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean accuracy of the best setting by table and rival, and the boosters' means on the same seeds."""
+    means = scores.groupby(["table", "rival", "forest"])[["accuracy", _WEAK, _PURE]].mean()
+    return means.loc[means.groupby(["table", "rival"])["accuracy"].idxmax()].droplevel("forest")
 
 
 def _counts(gains: pd.Series) -> str:
@@ -125,7 +124,7 @@ def _mean_of(accuracy: pd.Series, ours: pd.Series) -> str:
         return "–"
     missing = len(known) < len(ours)
     return _short(known.mean()) + (
-        f" ({len(known)} tables; booster {_short(ours[known.index].mean())})" if missing else ""
+        f" (booster {_short(ours[known.index].mean())}; {len(known)} of {len(ours)} tables)" if missing else ""
     )
 
 
