@@ -55,9 +55,9 @@ take the number of rows as public, unlike the booster, and diffprivlib reads fro
 private synthetic rows found violations in four (arXiv 2405.10994); dpmm was not one of the six. Issues 104 and 106 of
 diffprivlib's repository report mistakes. The figures here measure accuracy only.
 
-"Won / level / lost" counts the tables of a booster against a rival, on the same seeds; a difference counts if it is above
-.01. The second column of these rows has the booster's mean. The best figure of a table is bold. A mean over some of the
-tables comes with the booster's mean over these.
+"Won / level / lost" counts the tables of a booster against a rival, on the same seeds. A difference counts if it is
+above .01. The second column of these rows has the booster's mean. The best figure of a table is bold. A mean over some
+of the tables comes with the booster's mean over these.
 """.strip()
 _CLEAR = 0.01  # a difference to a rival counts if it is larger; most rivals have too few seeds for standard errors
 MAJORITY = {"breast_wisconsin": 0.650, "congressional_voting": 0.534}
