@@ -37,14 +37,17 @@ LUMBERJACK: dict[str, dict[float, float]] = {}
 _RIVALS_TEXT = """
 Accuracy, documented bounds, the same splits for all; mean over seeds.
 Numbers of seeds: {seeds}; the booster has all of these seeds.
+Settings: {settings}.
 
 - **AIM** and **MST** are from dpmm 0.1.9. They draw (ε, 10⁻⁶)-private synthetic rows, as many as training rows, and
-  scikit-learn's HistGradientBoosting is fitted on these. Settings: 8, 16 or 32 bins of equal widths between the public
-  bounds, or up to 32 PrivTree bins, which a tenth of ε pays for. With dpmm's defaults, a fit takes from minutes to
-  hours. So AIM has 4 rounds for each column instead of 16 and a model of at most 1 MB instead of 80 MB, and its model
-  is adapted in 100 steps instead of 1,000; MST's in 300 steps instead of 2,500 and 5,000. With more time, both may be
-  better.
-- **Logistic regression** (C = .001, .01, 1 or 100) and **naive Bayes** (categories one-hot or as codes) are from
+  scikit-learn's HistGradientBoosting is fitted on these. Numbers become bins of equal widths between the public bounds,
+  which cost no ε, or PrivTree bins, which a tenth of ε pays for. With dpmm's defaults, MST takes 34 s of processor time
+  on car (7 columns), and AIM "can take many hours", as its code states. So AIM has 4 rounds for each column instead of
+  16 and a model of at most 1 MB instead of 80 MB, and its model is adapted in 100 steps instead of 1,000; MST's in 300
+  steps instead of 2,500 and 5,000. With more time and more settings, both may be better. With 1 seed, a difference on
+  a small table says little. A fit of AIM on mushroom (23 columns) was stopped after 2 minutes of processor time, and
+  none was tried on wdbc (31 columns).
+- **Logistic regression** (categories one-hot) and **naive Bayes** (categories one-hot or as codes) are from
   diffprivlib 0.6.6. Public bounds scale the numbers to [0, 1]. Both have δ = 0, a stronger guarantee than that of the
   other columns. With K > 2 classes, diffprivlib fits K logistic regressions, each with ε/K.
 
@@ -80,7 +83,9 @@ def rivals_section(rivals: pd.DataFrame, peers: pd.DataFrame) -> list[str]:
     n_seeds = scores.groupby("rival")["seed"].nunique()
     names = [*dict.fromkeys(name for forest in RIVALS if (name := forest.split(",")[0]) in n_seeds), "Lumberjack"]
     seeds = "; ".join(f"{name}: {n_seeds[name]}" for name in names[:-1])
-    lines = ["## Beside other private models", "", *_RIVALS_TEXT.format(seeds=seeds).splitlines(), ""]
+    settings = "; ".join(dict.fromkeys(rivals["forest"]))
+    text = _RIVALS_TEXT.format(seeds=seeds, settings=settings)
+    lines = ["## Beside other private models", "", *text.splitlines(), ""]
     lost = []
     for epsilon, at_epsilon in scores.groupby("epsilon"):
         seeds_of_tables = at_epsilon.drop_duplicates(["table", "seed"])

@@ -9,7 +9,7 @@ codes otherwise. dpmm gets codes only, with their public sizes. So it reads noth
 except the number of rows. (Its `TableBinner` would also read which columns are constant.) dpmm draws its noise from the
 operating system: a second run has other figures.
 
-With dpmm's defaults, a fit takes from minutes to hours. So AIM measures fewer marginals (`ROUNDS`), each with less
+With dpmm's defaults, a fit of AIM can take hours. So AIM measures fewer marginals (`ROUNDS`), each with less
 noise, and the model is adapted to the noisy marginals in fewer steps (`STEPS`). The guarantee stays the same.
 """
 
