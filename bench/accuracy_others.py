@@ -53,11 +53,11 @@ Settings: {settings}.
   other columns. With K > 2 classes, diffprivlib fits K logistic regressions, each with ε/K.
 
 For each table and ε, the page shows the best setting of a rival. It was chosen on the test rows, which favors rivals
-with several settings; the booster has its default settings. A missing number becomes the middle of its bounds. dpmm and diffprivlib
-take the number of rows as public, unlike the booster, and diffprivlib reads from the rows which classes occur. (dpmm's
-`TableBinner` would also read which columns are constant, so it is not used here.) An audit of six programs that draw
-private synthetic rows found violations in four (arXiv 2405.10994); dpmm was not one of the six. Issues 104 and 106 of
-diffprivlib's repository report mistakes. The figures here measure accuracy only.
+with several settings; the booster has its default settings. A missing number becomes the middle of its bounds. dpmm and
+diffprivlib take the number of rows as public, unlike the booster, and diffprivlib reads from the rows which classes
+occur. (dpmm's `TableBinner` would also read which columns are constant, so it is not used here.) An audit of six
+programs that draw private synthetic rows found violations in four (arXiv 2405.10994); dpmm was not one of the six.
+Issues 104 and 106 of diffprivlib's repository report mistakes. The figures here measure accuracy only.
 
 "Won / level / lost" counts the tables of a booster against a rival, on the same seeds. A difference counts if it is
 above .01. The second column of these rows has the booster's mean. The best figure of a table is bold. A mean over some
