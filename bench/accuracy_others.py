@@ -46,7 +46,7 @@ Settings: {settings}.
   "can take many hours", as its code states. So AIM has 4 rounds for each column instead of 16 and a model of at most
   1 MB instead of 80 MB, and its model is adapted in 100 steps instead of 1,000; MST's in 300 steps instead of 2,500 and
   5,000. With more time and more settings, both may be better. With 1 seed, a difference on a small table says little.
-  A fit of AIM on mushroom (23 columns) was stopped after 2 minutes of processor time; wdbc (31 columns) and the other
+  A fit of AIM on mushroom (23 columns) was stopped after 2 minutes of processor time; the other
   gaps were not tried, for lack of time.
 - **Logistic regression** (categories one-hot) and **naive Bayes** (categories one-hot or as codes) are from
   diffprivlib 0.6.6. Public bounds scale the numbers to [0, 1]. Both have δ = 0, a stronger guarantee than that of the
