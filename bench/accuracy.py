@@ -27,7 +27,7 @@ from sklearn.model_selection import train_test_split
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
 
-from accuracy_peers import NOT_PRIVATE, PEERS  # noqa: E402
+from accuracy_peers import NOT_PRIVATE, PEERS, RIVALS  # noqa: E402
 
 import dpforest  # noqa: E402
 from dpforest.simulation.metrics import from_shares  # noqa: E402
@@ -94,7 +94,7 @@ def measure(table: Table, wide: bool, forest: str, mode: str, seed: int, epsilon
     rows = []
     for epsilon in epsilons:
         settings = {"epsilon": epsilon, "domain": domain, "random_state": 1_000 * seed + 7}
-        model = (FORESTS | BOOSTERS | PEERS)[forest](**settings)
+        model = (FORESTS | BOOSTERS | PEERS | RIVALS)[forest](**settings)
         if "mode" in model.get_params():
             model.set_params(mode=mode)
         if "structure_seed" in model.get_params():
@@ -211,7 +211,7 @@ def main() -> None:
     parser.add_argument("--name", default="after", help="NAME of the file with the results")
     parser.add_argument("--wide", action="store_true", help="also fit with ranges 100 times as wide")
     parser.add_argument("--only", nargs="+", default=[], help="names of tables; all by default")
-    parser.add_argument("--forests", nargs="+", default=list(FORESTS), choices=[*FORESTS, *BOOSTERS, *PEERS])
+    parser.add_argument("--forests", nargs="+", default=list(FORESTS), choices=[*FORESTS, *BOOSTERS, *PEERS, *RIVALS])
     parser.add_argument("--modes", nargs="+", default=list(MODES), choices=MODES)
     parser.add_argument("--epsilons", nargs="+", type=float, default=EPSILONS)
     parser.add_argument("--seeds", type=int, default=SEEDS)

@@ -1,7 +1,8 @@
 """Write docs/ACCURACY.md from the files of bench/accuracy.py: `python bench/accuracy_report.py`.
 
 The program reads accuracy-before.csv.gz and accuracy-after.csv.gz in bench/. If they exist, it also reads
-accuracy-published.csv.gz, accuracy-booster.csv.gz, accuracy-peers.csv.gz, protocols.csv.gz and persons.csv.
+accuracy-published.csv.gz, accuracy-booster.csv.gz, accuracy-peers.csv.gz, accuracy-rivals.csv.gz, protocols.csv.gz and
+persons.csv.
 """
 
 import sys
@@ -14,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
 from accuracy import BOOSTERS, EPSILONS, FORESTS, SEEDS, auc_drops, summary  # noqa: E402
+from accuracy_others import rivals_section  # noqa: E402
 from accuracy_others import section as others_section  # noqa: E402
 from persons import section as persons_section  # noqa: E402
 from recommended import section as recommended_section  # noqa: E402
@@ -28,14 +30,15 @@ _LOSS = 0.02  # the report names a table if it loses at least this much
 
 def main() -> None:
     """Write docs/ACCURACY.md."""
-    runs = {name: _read(name) for name in ("before", "after", "published", "booster", "peers")}
+    runs = {name: _read(name) for name in ("before", "after", "published", "booster", "peers", "rivals")}
     bundled = set(catalog())
     before, after = runs["before"], runs["after"]
     path = ROOT / "bench" / "protocols.csv.gz"
     protocols = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["protocol"])
     lines = [_intro(after, bundled), *_booster(runs["booster"], after, bundled)]
     lines += recommended_section(after, runs["booster"])
-    lines += others_section(runs["peers"], protocols) + persons_section()
+    lines += others_section(runs["peers"], protocols) + rivals_section(runs["rivals"], runs["peers"])
+    lines += persons_section()
     for is_bundled, title in ((True, "The bundled tables"), (False, "Other public tables")):
         for wide in (False, True):
             frames = [f[(f["table"].isin(bundled) == is_bundled) & (f["wide"] == wide)] for f in (before, after)]

@@ -14,7 +14,9 @@ ROOT = HERE.parent
 # Python interpreters of the peers that need separate environments.
 PEER_PYTHON = {
     "diffprivlib": HERE / ".venv-diffprivlib" / "bin" / "python",
+    "diffprivlib, linear": HERE / ".venv-diffprivlib-linear" / "bin" / "python",
     "DPExplainableBoosting": HERE / ".venv-interpret" / "bin" / "python",
+    "dpmm": HERE / ".venv-dpmm" / "bin" / "python",
     "LightGBM": HERE / ".venv-lightgbm" / "bin" / "python",
 }
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
