@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -66,16 +67,20 @@ def open_app(options: Sequence[str]) -> int:
     Returns
     -------
     int
-        Exit code of Streamlit; 0 if the user interrupts it; 2 if the app or Streamlit is not installed.
+        Exit code of Streamlit; 0 if the user or the system stops it; 2 if the app or Streamlit is not installed.
     """
     app = next((path for path in _APPS if path.exists()), None)
     if app is None or find_spec("streamlit") is None:
         print("The app is not installed. Install it with: pip install 'dpforest[app]'", file=sys.stderr)
         return 2
-    try:
-        return subprocess.call([sys.executable, "-m", "streamlit", "run", str(app), *options])
-    except KeyboardInterrupt:
-        return 0
+    with subprocess.Popen([sys.executable, "-m", "streamlit", "run", str(app), *options]) as process:
+        # A service manager ends only this process. Without the handler, the app would go on and keep its port.
+        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:
+            return 0  # the terminal has interrupted Streamlit, too; the end of the block waits for it
+    return 0 if code == -signal.SIGTERM else code
 
 
 if __name__ == "__main__":

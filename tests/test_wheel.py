@@ -73,6 +73,17 @@ def test_pages_open_away_from_the_repository(installed, tmp_path):
     assert str(installed / "dpforest" / "_app" / "ui") in output_of(APP, installed, tmp_path)
 
 
+@pytest.mark.slow
+def test_the_app_ends_with_the_command_that_started_it(tmp_path):
+    command = [sys.executable, "-m", "dpforest", "--server.headless", "true", "--server.port", "8597"]
+    with subprocess.Popen(command, cwd=HOME, text=True, stdout=subprocess.PIPE) as process:
+        assert any("http://localhost:8597" in line for line in process.stdout)
+        process.terminate()
+        # Streamlit writes to the same pipe, so this reading ends only after Streamlit has ended.
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
 def test_the_wheel_has_no_tests_and_no_measurements(installed):
     (wheel,) = installed.parent.glob("*.whl")
     files = [Path(name) for name in zipfile.ZipFile(wheel).namelist()]
