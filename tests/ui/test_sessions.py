@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -26,6 +29,7 @@ from ui.choose import wish_controls
 from ui.explore import instrument
 from ui.forest.forests import as_it_comes
 from ui.jobs import first_release, sweep_job
+from ui.jobs.made_once import MadeOnce
 from ui.jobs.priority import Scheduler
 from ui.jobs.results import gathered
 from ui.jobs.sweep_job import Line, Recent, Releases, Results, SweepJob
@@ -201,7 +205,7 @@ def test_results_of_idle_releases_are_dropped_and_simulated_again() -> None:
         for _ in job.work(1):
             pass
     kept = [job.releases for job in jobs]
-    before, limit = gathered(jobs[:1]).pieces, 2 * kept[0].n_result_bytes
+    before, limit = [gathered([job]).pieces for job in jobs], 2 * kept[0].n_result_bytes  # the first is used least
     assert limit > 0
     idle, busy = Results(limit, idle_seconds=0), Results(limit, idle_seconds=1e9)
     for releases in kept:
@@ -212,7 +216,17 @@ def test_results_of_idle_releases_are_dropped_and_simulated_again() -> None:
     assert [job.n_done for job in jobs] == [0, 1, 1]
     for _ in jobs[0].work(1):
         pass
-    pd.testing.assert_frame_equal(gathered(jobs[:1]).pieces, before)
+    pd.testing.assert_frame_equal(gathered(jobs[:1]).pieces, before[0])
+
+
+def test_a_value_made_once_frees_what_it_was_made_from() -> None:
+    table = pd.DataFrame({"a": [1, 2]})
+    alive, made = weakref.ref(table), MadeOnce(partial(len, table))
+    del table
+    gc.collect()
+    assert alive() is not None and (made(), made()) == (2, 2)
+    gc.collect()
+    assert alive() is None
 
 
 # Uploads

@@ -20,6 +20,7 @@ from dpforest.evaluation.nonprivate import NonprivateModels, guessing, metrics_o
 from dpforest.simulation.splits import Split, split_labels
 from dpforest.tables.domain import Domain
 from ui.jobs.job import Job
+from ui.jobs.made_once import MadeOnce
 from ui.jobs.sweep_job import splits_of
 from ui.shared import cache
 from ui.shared.tables import Table, fingerprint, split
@@ -42,7 +43,7 @@ class Baselines(Job[Metrics]):
     y_train, y_test : array of int
         Class indices of the training rows and of the held-out rows.
     split : callable
-        Returns the split. It is called only when the fits begin.
+        Returns the split. It is called once, when the fits begin.
     metrics : dict, optional
         Metrics of the models from the file. If they are given, no model is fitted.
 
@@ -66,7 +67,7 @@ class Baselines(Job[Metrics]):
     ) -> None:
         super().__init__()
         self.floor, self.labels = guessing(y_train, y_test, domain.n_classes), y_test
-        self._domain, self._split = domain, split
+        self._domain, self._split = domain, MadeOnce(split)
         if metrics:
             self.add(0, metrics)
 

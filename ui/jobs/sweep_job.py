@@ -26,6 +26,7 @@ from dpforest.simulation.views import ForestView
 from dpforest.tables.domain import Domain
 from ui.forest.forests import EPSILONS, ForestSettings
 from ui.jobs.job import Job
+from ui.jobs.made_once import MadeOnce
 from ui.jobs.priority import Scheduler, held
 from ui.jobs.workers import N_CORES
 from ui.shared import cache, tables
@@ -89,7 +90,7 @@ class Releases:
     domain : Domain
         Public schema of the table.
     splits : callable
-        Returns the splits. It is called only when the first piece is simulated.
+        Returns the splits. It is called once, when the first piece is simulated.
     folds : int
         Number of splits.
     n_rows : int
@@ -119,7 +120,8 @@ class Releases:
         *,
         of_upload: bool = False,
     ) -> None:
-        self.forest, self.domain, self.folds, self._splits = line.settings.estimator(domain), domain, folds, splits
+        self.forest, self.domain, self.folds = line.settings.estimator(domain), domain, folds
+        self._splits = MadeOnce(splits)
         self.n_rows = n_rows
         self.cells = cells_of(self.forest, line.depths or None, line.trees or None)
         self.rows = dict[int, dict[float, list[Row]]]()

@@ -284,7 +284,7 @@ def read_by(table: Table, settings: ForestSettings) -> Table:
     return table if domain is table.domain else replace(table, domain=domain, person_column=table.unit)
 
 
-@cache.by_table(everybody=32, session=2, spinner="Reading the rows against the domain …")
+@cache.by_table(everybody=32, session=8, spinner="Reading the rows against the domain …")
 def _split(key: tuple, _table: Table) -> Split:
     # The Data tab reports cells that do not fit the domain (`rows_fit`), so no warning is needed here.
     return split_table(
