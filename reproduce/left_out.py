@@ -12,18 +12,18 @@ SUMMARY: Final[dict[str, str]] = {
     "Bai et al. 2020": "Without privacy, we reproduce most accuracies; those that the paper prints for each ε can be "
     "reproduced only if labels get no noise. The ε does not hold at any value, because splits lie between the values "
     "of the rows.",
-    "Bojarski et al. 2014": "We reproduce the accuracies of the forests without noise, except one of twelve, but not "
-    "most of those of CART. With noise, ours are about 7 points lower on average. The printed rule, which we follow, "
-    "discards leaves with a negative count. With 0 in place of such counts, ours are only about 2 points lower, so "
-    "perhaps the authors' program did that. The ε holds for noise in real numbers, but not for noise in "
-    "floating-point numbers, because their last digits can show a count.",
-    "Fletcher and Islam 2017": "On synthetic tables, we reproduce the figures of their forest: all 35 shares of "
-    "changed labels are within 2 points of the printed ones. Two things differ, and we do not know why. With 100 or "
+    "Bojarski et al. 2014": "Without noise, we reproduce all but one of twelve accuracies of the forests, but "
+    "fewer than half of those of CART. With noise, ours are about 7 points lower on average. The printed rule, "
+    "which we follow, discards leaves with a negative count. With 0 in place of such counts, ours are only about 2 "
+    "points lower, so perhaps the authors' program did that. The ε holds for noise in real numbers, but not for "
+    "noise in floating-point numbers, because their last digits can show a count.",
+    "Fletcher and Islam 2017": "On synthetic tables, all 35 shares of changed labels of their forest are within 2 "
+    "points of the printed ones. Two things differ, and we do not know why. With 100 or "
     "300 trees at ε = 1, ours is about 5 points less accurate. The forests that they compare with are more accurate "
     "here than printed. The ε does not hold at any value, because the amount of noise reveals the lead. The first "
     "author withdrew the mechanism in 2021.",
     "Nock and Henecka 2020": "Boosted trees beat random forests, as the paper states. But at ε = 0.01, objective "
-    "calibration (α follows the error) is not the best rule here, where each rule for α draws its own noise. It is "
+    "calibration (α follows the error) is not the best rule here, where the noise of each rule is drawn anew. It is "
     "best on 25 % of our tables; the paper prints 74 %. The ε does not hold, because the weights of the trees are "
     "exact functions of the rows: on Breast Cancer Wisconsin, the forest learns even at ε = 10⁻⁴.",
 }

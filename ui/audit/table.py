@@ -75,14 +75,15 @@ def show(neighbors: str) -> None:
     st.caption(
         f"For every weak point that we know of, the forest was fitted {audit['trials']:,} times or more to each of "
         f"two tables that differ in one row ({WORDS[neighbors]}). In lines with *persons*, they differ in a person "
-        "with seven rows. The column *attack proved* is a lower bound on the loss; it is wrong with a probability of "
-        "at most one in a million. Above ε, it proves that the claim is false. Below ε it proves nothing. The verdict "
-        "*holds*: a proof says so, and no attack contradicts it. The verdict *nothing found*: no attack broke the "
-        "claim, but there is no proof that it holds. The column *loss computed*, for forests with random questions "
-        "and ε for a row: the largest loss of any leaf with few rows, plus the ε spent before the leaves. Other "
-        "certified forests are fitted to one table, and again to its neighbor with the same noise. Their *loss "
-        "computed* is the largest loss of these pairs; the true loss may be larger. As published, noise is drawn in "
-        "floating-point numbers (the rounded numbers of ordinary programs), for which no finite bound is proved. "
+        "with seven rows. The column “attack proved” is a lower bound on the loss; it is wrong with a probability "
+        "of at most one in a million. Above ε, it proves that the claim is false. Below ε it proves nothing. The "
+        "verdict “holds” means: a proof says so, and no attack contradicts it. The verdict “nothing found” means: "
+        "no attack broke the claim, but there is no proof that it holds. The column “loss computed” has two "
+        "meanings. If questions are random and ε is for a row, it is the largest loss of any leaf with few rows, "
+        "plus the ε that was spent before the leaves. Other certified forests are fitted to one table, and again to "
+        "its neighbor with the same noise. Their “loss computed” is the largest loss of these pairs; the true loss "
+        "may be larger. As published, noise is drawn in floating-point numbers (the rounded numbers of ordinary "
+        "programs), for which no finite bound is proved. "
         f"Made on {audit['date']}; repeat it with `python -m dpforest.audit`."
     )
 

@@ -91,8 +91,8 @@ def _game(settings: ForestSettings, is_replaced: bool) -> str:
         coin = "A fair coin decides whether the record is in the table or is left out."
     if greedy:
         knows = (
-            "This attacker has every other record and may fit the same forest as often as they like, with and without "
-            "this one, to learn what differs."
+            "This attacker has every other record. To learn what differs, the attacker may fit the forest any number "
+            "of times, with this record and without it."
         )
     else:
         knows = (

@@ -100,7 +100,7 @@ def _figures(game: DistinguishingGame, prior: float) -> None:
     times, formula = words.odds_factor(game)
     without, right = max(prior, 1 - prior), game.success(prior)
     exceptions = {
-        "pure": ("none", "δ = 0: the bound on belief holds after every release"),
+        "pure": ("none", "δ = 0: the bound on odds holds after every release"),
         "approximate": (
             "rare" if bounds is not None else "not rare",
             f"plus δ = {words.small(game.grouped.delta)}: beliefs may exceed the bounds"

@@ -116,8 +116,8 @@ def _questions(
         )
         if _ignores_data(view):
             st.caption(
-                "At this ε the data hardly affect any question, and then other ways to judge them (α, scores) "
-                "change next to nothing. Raise ε, or ask for fewer trees and levels."
+                "At this ε the data hardly affect which questions are drawn. So another way to judge questions (α, "
+                "scores) changes almost nothing. Raise ε, or ask for fewer trees and levels."
             )
 
 

@@ -30,7 +30,7 @@ def printed_figures(item: str, cells: Sequence[Record]) -> None:
         None,
         help="Points on the dotted line equal the printed figures. Full dots: a certified mechanism, which keeps "
         "its ε. Other marks: the mechanism as published. Equal: within 2 points of the printed figure. "
-        "Compatible: within the number of points in the column “compatible within”. Contradicts: neither. "
+        "Compatible: within the number of points in the column “compatible within”. Contradicts: further away. "
         "Bars: one standard deviation over folds.",
     )
     verdicts = Counter(cell.verdict for cell in cells)

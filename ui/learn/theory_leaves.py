@@ -230,7 +230,7 @@ PANELS = {
         empty,
     ),
     "Floor of a leaf": Theorem(
-        "A rule that keeps ε and treats classes alike must sometimes publish a wrong label, at least this often.",
+        "A rule that keeps ε and treats classes alike must publish a wrong label now and then; this is the least rate.",
         r"P(\text{flip}) \ge \frac{K-1}{K}\, e^{-j\varepsilon}",
         "Exact for two classes, where permute-and-flip attains it. It contradicts the privacy claimed in 2017.",
         [

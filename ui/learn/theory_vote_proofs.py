@@ -140,8 +140,8 @@ def other_rows() -> TheoremView:
     help_text = "How far votes may be off. More slack: fewer trees and rows, and a weaker bound."
     d = pick("Slack d", [0.05, 0.1, 0.15, 0.2, 0.25, 0.3], 0.1, "other_slack", help_text)
     help_text = (
-        "Rows that are given up count as wrong. Larger: fewer such rows, but smaller leaves have to look alike in "
-        "training rows and other rows."
+        "Rows that are given up count as wrong. A larger K gives up fewer rows. But then even smaller leaves must have "
+        "about the same shares of classes in training rows and in other rows."
     )
     parts = pick(
         "K: leaves with fewer rows than 1/K of the average leaf are given up",
@@ -188,13 +188,13 @@ def other_rows() -> TheoremView:
         why = f"at {size_text(n)} rows its lower limit on the probability is below 0, which is no information. {wants}"
     if rule == "majority" and chance > 0:
         why += (
-            " For majority votes, nobody has proved this bound. It is the paper’s, with one correction, and these "
-            "figures hold only if it is true."
+            " But for majority votes this is a conjecture: the paper’s bound with one correction, which nobody has "
+            "proved. These figures hold only if it is true."
         )
     halved = 1 - share_of_sure_rows(e, d, rule, parts / 2)
     note = (
-        f"It asks for {k:,} trees, four times as many as the theorem for training rows, which allows "
-        f"an error of {at_most(trained)}. If the counts have noise, K/2 takes the place of K, and the error is "
+        f"This theorem needs {k:,} trees, four times as many as the theorem for training rows. That one allows an "
+        f"error of {at_most(trained)}. If the counts have noise, K/2 takes the place of K, and the error is "
         f"{at_most(halved)}. The theorem needs leaves that look alike in training rows and other rows; the held-out "
         "accuracy that Explore simulates needs no such thing."
     )

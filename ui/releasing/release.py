@@ -181,7 +181,7 @@ def _why_not(certificate: Certificate) -> str:
     more = f" There {'is' if n == 1 else 'are'} {plural(n, 'more reason')} like this." if n else ""
     return (
         f"No release yet: {plain(reasons[0], 200)}{more} Whoever sees the forest would learn what was read from the "
-        "rows. Open **Data**, replace it by what everybody may know, and write down how everybody knows it."
+        "rows. In the tab **Data**, replace it by public values, and write down how everybody can know them."
     )
 
 

@@ -27,8 +27,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "The columns of the table: all but one are attributes, that one is the label; its values are the classes.",
     ),
     "differential privacy": Entry(
-        "Whatever is published would have been about as likely without any one row: ε limits how much more or less "
-        "likely. With a column of identifiers, this holds for any one person with all of their rows.",
+        "If one row is taken away, no matter which, whatever is published stays about as likely. ε limits how much "
+        "more or less likely. With a column of identifiers, this holds for any one person with all of their rows.",
         "P(M(D) ∈ S) ≤ eᵋ P(M(D′) ∈ S) + δ for all neighboring tables D and D′ and every set S of outputs.",
     ),
     "ε (epsilon)": Entry(
@@ -60,7 +60,7 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "noise": Entry(
         "Chance that is put in on purpose: random numbers added to counts, or a random choice of a label.",
-        "Here the discrete Laplace and discrete Gaussian distributions, and permute-and-flip, drawn in whole numbers.",
+        "Discrete Laplace and discrete Gaussian numbers; permute-and-flip and the exponential mechanism for choices.",
     ),
     "discrete Laplace": Entry(
         "Noise that is mostly small, and rarely large.", "P(k) in proportion to e^(−|k|/scale), for whole numbers k."
@@ -109,12 +109,12 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "budget": Entry(
         "The ε that you are ready to spend on these rows, or on these persons if a column of identifiers is declared.",
-        "An upper bound of what the ledger of all releases adds up to.",
+        "An upper bound on the sum of the ledgers of all releases.",
     ),
     "in sequence": Entry("Asked of the same rows, one after another: it adds up.", "Sequential composition: ε₁ + ε₂."),
     "in parallel": Entry(
         "Asked of different rows: only the largest ε counts.",
-        "Parallel composition: max(ε₁, ε₂), where the part of each row (or person) does not depend on the others.",
+        "Parallel composition: max(ε₁, ε₂), if a row (or person) alone decides which part it is in.",
     ),
     "post-processing": Entry(
         "What is done with a release afterwards costs nothing.",

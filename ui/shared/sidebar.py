@@ -116,8 +116,8 @@ def _upload() -> Table | None:
         file = state.ATTACHED.value = file or state.ATTACHED.value
         attached = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = (
-            "forgotten when you press “Clear my data”. If you only close the page, they stay for two minutes or "
-            "longer: until somebody closes another page of the app after that, or the app is stopped"
+            "forgotten when you press “Clear my data”. If you only close the page, they stay for at "
+            "least two minutes. After that, they go when any other page of the app is closed, or when the app stops"
         )
         saved = (
             " The app saves what you state about its columns, your answers and the settings as a project (page "
@@ -307,9 +307,9 @@ def share(choice: Choice) -> DeltaGenerator:
             "Clear my data",
             on_click=clear,
             help="Forget uploads, edits and the forests of this session. What was spent stays in this session's "
-            "sum, because whoever has a released forest still has it. The sum does not name your files. The "
-            "name of the column that identifies persons stays, because the released file states it, "
-            f"too.{open_project.WHAT_STAYS if is_kept() else ''}",
+            "sum, because whoever has a released forest still has it. The sum does not name your files. If a "
+            "forest was released, the sum keeps the name of the column that identifies persons, as the file does."
+            f"{open_project.WHAT_STAYS if is_kept() else ''}",
         )
     return figures_button
 

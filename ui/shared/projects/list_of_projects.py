@@ -32,7 +32,7 @@ def show(book: Book) -> None:
             "persons (not its cells), and the settings of the forest. It also holds the name of the group of people "
             "that your rows are about, and your answers about purpose, owner, approver and δ. It does not hold "
             "the file, its rows, a hash of the file, or what the app read or computed from the rows, unless you "
-            "stated it too. Whoever can open this app sees all projects. Attach the file again to go on."
+            "stated it too. Whoever can open this app sees all projects. To go on with a project, attach its file again."
             "\n\nThe projects are in the file "
             f"`{book.path}`. To save no projects, start the app with the environment variable "
             "`DPFOREST_DATA_DIR=off`. It then books no releases either, so you must keep the sum of ε yourself."

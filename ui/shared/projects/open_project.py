@@ -34,8 +34,8 @@ ANSWER_OF: Final = {
 }
 
 WHAT_STAYS: Final = (
-    " Projects, and the bookings and records of releases, also stay: without rows, but with names that come from "
-    "the names of your files. You can delete them on the page “Releases”."
+    " Projects stay, too, and so do the bookings and records of releases. They hold no rows, but their names may "
+    "contain the names of your files. You can delete them on the page “Releases”."
 )
 _STALE: Final = (
     "The project **{name}** was changed in another tab or window, so your later changes here are not saved. “Load the "
