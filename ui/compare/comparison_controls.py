@@ -102,8 +102,8 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
                 list(HELD_OUT),
                 key=state.HELD_OUT,
                 bind=LINKED,
-                help="Three tenths are quick. In 5 parts, every row is held out once, so that the luck of one split averages "
-                "out. This takes five times as long.",
+                help="Three tenths are quick. In 5 parts, every row is held out once, so that the luck of one split "
+                "averages out. This takes five times as long.",
             )
             bands = st.toggle(
                 "Bands", True, key=state.BANDS, bind=LINKED, help="Eight in ten simulated releases fall inside."
