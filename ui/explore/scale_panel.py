@@ -28,7 +28,8 @@ def show(choice: Choice, view: ForestView) -> None:
         help="On the public scale, a value stands halfway between its position on a linear scale (equal steps) and on "
         "a logarithmic one (equal factors). The scale is cut into intervals of equal width; ticks are values. A forest "
         "that spends no ε to learn where the rows lie draws its questions as if each interval held equally many "
-        "rows. If it spends ε, noisy histograms show which intervals hold more rows, and the forest asks there more often.",
+        "rows. If it spends ε, noisy histograms show which intervals hold more rows, and the forest asks there more "
+        "often.",
     )
     names = [feature.name for feature in numeric]
     drop_unknown(state.SCALE_OF, names)
