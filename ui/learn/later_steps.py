@@ -41,8 +41,8 @@ DEPTH: Final = Step(
             "Open in the app: depth 6 at ε = 0.1",
             EXPLORE,
             (("data", "nursery"), ("forest", "majority labels"), ("eps", "0.1"), ("depth", "6"), ("trees", "100")),
-            "In Explore, each question has only two branches, so leaves become empty later. At ε = 0.1 its forest of depth "
-            "6 gets about 43 %, and one of depth 2 gets 65 %.",
+            "In Explore, each question has only two branches, so leaves become empty later. At ε = 0.1 its forest of "
+            "depth 6 gets about 43 %, and one of depth 2 gets 65 %.",
         ),
     ),
     aside_title="Why is the dashed line lower at first?",
