@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import zipfile
@@ -74,10 +75,13 @@ def test_pages_open_away_from_the_repository(installed, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_app_ends_with_the_command_that_started_it(tmp_path):
-    command = [sys.executable, "-m", "dpforest", "--server.headless", "true", "--server.port", "8597"]
+def test_the_app_ends_with_the_command_that_started_it():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = [sys.executable, "-m", "dpforest", "--server.headless", "true", "--server.port", port]
     with subprocess.Popen(command, cwd=HOME, text=True, stdout=subprocess.PIPE) as process:
-        assert any("http://localhost:8597" in line for line in process.stdout)
+        assert any(f":{port}" in line for line in process.stdout)
         process.terminate()
         # Streamlit writes to the same pipe, so this reading ends only after Streamlit has ended.
         process.communicate(timeout=60)
