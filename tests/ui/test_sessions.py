@@ -32,7 +32,7 @@ from ui.jobs import first_release, sweep_job
 from ui.jobs.made_once import MadeOnce
 from ui.jobs.priority import Scheduler
 from ui.jobs.results import gathered
-from ui.jobs.sweep_job import Line, Recent, Releases, Results, SweepJob
+from ui.jobs.sweep_job import Line, MemoryLimit, Releases, SweepJob
 
 # Order of work in the queue
 
@@ -188,10 +188,10 @@ def test_a_first_look_at_a_few_values_of_epsilon_is_part_of_the_first_repeat():
 def test_forests_are_dropped_and_made_again():
     kept = [zoo_job("majority labels", (1.0,)).releases for _ in range(3)]
     before = kept[0].view(1.0)
-    recent = Recent(2 * kept[0].n_bytes)
+    recent = MemoryLimit(2 * kept[0].n_bytes, lambda releases: releases.n_bytes, Releases.forget)
     for releases in kept:
         releases.view(1.0)
-        recent.add(releases)
+        recent.use(releases)
     assert [bool(releases._views) for releases in kept] == [False, True, True]
     again = kept[0].view(1.0)
     np.testing.assert_array_equal(again.labels, before.labels)
@@ -207,12 +207,15 @@ def test_results_of_idle_releases_are_dropped_and_simulated_again() -> None:
     kept = [job.releases for job in jobs]
     before, limit = [gathered([job]).pieces for job in jobs], 2 * kept[0].n_result_bytes  # the first is used least
     assert limit > 0
-    idle, busy = Results(limit, idle_seconds=0), Results(limit, idle_seconds=1e9)
+    idle, busy = (
+        MemoryLimit(limit, lambda releases: releases.n_result_bytes, Releases.forget_results, idle_seconds=seconds)
+        for seconds in (0, 1e9)
+    )
     for releases in kept:
-        busy.limit(releases)
+        busy.use(releases)
     assert [job.n_done for job in jobs] == [1, 1, 1]
     for releases in kept:
-        idle.limit(releases)
+        idle.use(releases)
     assert [job.n_done for job in jobs] == [0, 1, 1]
     for _ in jobs[0].work(1):
         pass

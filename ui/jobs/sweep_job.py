@@ -96,7 +96,7 @@ class Releases:
     n_rows : int
         Number of rows that determines the depth and the number of trees of a release.
     of_upload : bool
-        Whether the table is an upload. Then the results may be dropped after a while (`Results`).
+        Whether the table is an upload. Then the results may be dropped after a while (`RESULTS`).
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class Releases:
         """Record that a page uses these releases."""
         self.last_used = time.monotonic()
         if self._of_upload:
-            RESULTS.limit(self)
+            RESULTS.use(self)
 
     def finished_epsilons(self, n: int) -> set[float]:
         """Return the ε at which piece n has the results of all cells."""
@@ -194,7 +194,7 @@ class Releases:
                 with VIEWS.turn(interactive=True):
                     view = self.simulation(0).view(epsilon)
                 self._views = {**dict(list(self._views.items())[-1:]), epsilon: view}
-        RECENT.add(self)
+        TREES.use(self)
         return view
 
     @property
@@ -270,7 +270,7 @@ class SweepJob(Job[list[Row]]):
             n_rows += len(rows)
             yield n_rows / n_cells
         if n == 0:
-            RECENT.add(releases)
+            TREES.use(releases)
         return []
 
     def so_far(self) -> dict[float, float]:
@@ -296,68 +296,51 @@ class SweepJob(Job[list[Row]]):
         return rows
 
 
-class Recent:
-    """Limits the memory of trees and leaves. The least recently used releases drop them, but keep their results.
+class MemoryLimit:
+    """Limits one kind of memory of all `Releases` together. The least recently used ones drop it first.
 
     Parameters
     ----------
     most_bytes : int
-        Limit for all releases together. The most recently used `Releases` keep their trees, whatever their size.
-    """
-
-    def __init__(self, most_bytes: int) -> None:
-        self._most, self._lock = most_bytes, threading.Lock()
-        # The most recently used releases are last. References are weak, so the end of a session frees its releases.
-        self._kept: list[weakref.ref[Releases]] = []
-
-    def add(self, releases: Releases) -> None:
-        """Record that these releases are in use. If the limit is exceeded, other releases drop their trees."""
-        with self._lock:
-            others = [old for ref in self._kept if (old := ref()) is not None and old is not releases]
-            bytes_left = self._most - releases.n_bytes
-            kept = []
-            for old in reversed(others):
-                bytes_left -= old.n_bytes
-                if bytes_left < 0:
-                    old.forget()
-                else:
-                    kept.append(old)
-            self._kept = [weakref.ref(old) for old in (*reversed(kept), releases)]
-
-
-class Results:
-    """Limits the memory of results on uploads. `Releases` that no page has used for a while drop their results.
-
-    A release has one bit for each held-out row. So an upload of many rows would fill the memory as its user tries
-    settings. Sessions share the results on bundled tables, which are small, so these results have no limit.
-
-    Parameters
-    ----------
-    most_bytes : int
-        Limit for the results of all releases together.
+        Limit for all releases together. The releases in use keep their memory, whatever its size.
+    n_bytes, forget : callable
+        Functions of `Releases`: the number of bytes of this memory, and a function that drops it.
     idle_seconds : float
-        Releases that a page has used within this time keep their results, whatever the limit.
+        Releases that a page has used within this time also keep their memory.
     """
 
-    def __init__(self, most_bytes: int, idle_seconds: float = 120) -> None:
-        self._most, self._idle, self._lock = most_bytes, idle_seconds, threading.Lock()
-        self._known = weakref.WeakSet[Releases]()  # weak, so the end of a session frees its releases
+    def __init__(
+        self,
+        most_bytes: int,
+        n_bytes: Callable[[Releases], int],
+        forget: Callable[[Releases], None],
+        idle_seconds: float = 0,
+    ) -> None:
+        self._most, self._n_bytes, self._forget, self._idle = most_bytes, n_bytes, forget, idle_seconds
+        self._known, self._lock = weakref.WeakSet[Releases](), threading.Lock()  # weak: a session frees its releases
 
-    def limit(self, releases: Releases) -> None:
-        """Count the results of these releases, too. If the limit is exceeded, idle releases drop their results."""
+    def use(self, releases: Releases) -> None:
+        """Record that these releases are in use. If the limit is exceeded, other releases drop their memory."""
+        releases.last_used = now = time.monotonic()
         with self._lock:
             self._known.add(releases)
-            bytes_over = sum(known.n_result_bytes for known in self._known) - self._most
-            if bytes_over > 0:
-                for old in sorted(self._known, key=lambda known: known.last_used):
-                    if bytes_over <= 0 or time.monotonic() - old.last_used < self._idle:
-                        break
-                    bytes_over -= old.n_result_bytes
-                    old.forget_results()
+            bytes_over = sum(map(self._n_bytes, self._known)) - self._most
+            if bytes_over <= 0:
+                return
+            for old in sorted(self._known, key=lambda known: known.last_used):
+                if bytes_over <= 0 or old is releases or now - old.last_used < self._idle:
+                    break
+                bytes_over -= self._n_bytes(old)
+                self._forget(old)
 
 
-RECENT: Final = Recent(400_000_000)
-RESULTS: Final = Results(200_000_000)
+# Trees and leaves are made again quickly, so releases drop them as soon as the limit is exceeded.
+TREES: Final = MemoryLimit(400_000_000, lambda releases: releases.n_bytes, Releases.forget)
+# A release has one bit for each held-out row. So an upload of many rows would fill the memory as its user tries
+# settings. Sessions share the results on bundled tables, which are small, so these results have no limit.
+RESULTS: Final = MemoryLimit(
+    200_000_000, lambda releases: releases.n_result_bytes, Releases.forget_results, idle_seconds=120
+)
 
 
 @cache.by_table(everybody=256, session=96)
