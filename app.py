@@ -9,7 +9,6 @@ if __name__ == "__main__":  # Streamlit runs this file as the page Explore
 else:  # Streamlit imports this file once at its start, and takes the server `app` from it
     import sys
     import threading
-    from importlib import import_module
 
     from starlette.middleware import Middleware
 
@@ -30,8 +29,7 @@ else:  # Streamlit imports this file once at its start, and takes the server `ap
     process.apply()
     print(addresses(), HostNames.of_config(), sep="\n", flush=True)
 
-    # The imports of the first page take two seconds, so they run while the browser starts.
-    threading.Thread(target=import_module, args=("ui.explore.page",), daemon=True).start()
+    threading.Thread(target=process.import_first_page, daemon=True).start()
     layers = [
         Middleware(Guard),
         Middleware(Sessions, limits=limits),

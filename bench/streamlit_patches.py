@@ -38,7 +38,7 @@ OFF = {
     "send_without_delay": ("process.send_without_delay = lambda: 0", "answers"),
     "read_options_without_lock": ("process.read_options_without_lock = lambda: None", "reruns"),
     "switch_threads_often": ("process.switch_threads_often = lambda: None", "reruns"),
-    "freeze_what_stays": ("", "garbage"),
+    "freeze_modules": ("", "garbage"),
     "UncheckedFigure": ("internals.UncheckedFigure = lambda figure: figure", "reruns"),
     "LOADED_EARLY": ("scripts.LOADED_EARLY = ()", "chart"),
 }
@@ -47,9 +47,10 @@ import gc, time
 import ui.explore.page
 from ui.jobs.warm_up import steps
 from ui.server.streamlit_patches import process
+gc.collect()
+if {freeze}: process.freeze_modules()
 for step in steps().values(): step()
 gc.collect()
-if {freeze}: process.freeze_what_stays()
 before = time.thread_time(); gc.collect(); print(time.thread_time() - before)
 """
 CURVE = "[data-testid=stMain] .js-plotly-plot .scatterlayer path"

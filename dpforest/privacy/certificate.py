@@ -17,8 +17,9 @@ STANDING_ASSUMPTIONS: Final = (
     _ROW.format("ε"),
     "The settings (ε, depth, trees, features, bounds) are taken as given; choosing them by looking at this table is "
     "not covered.",
-    "This is one release: releases from tables with the same people add up.",
+    "This promise covers this release alone: the losses of all releases about the same people add up.",
 )
+_EARLIER_LAST_ASSUMPTION: Final = "This is one release: releases from tables with the same people add up."
 # For a person with several rows, μ is multiplied by the number of rows. The ε at a fixed δ would grow by a larger
 # factor, so the first assumption names μ.
 GAUSSIAN_ASSUMPTIONS: Final = (
@@ -195,7 +196,8 @@ class Certificate:
 
         The steps of a certified forest are computed from `ledger`; without a ledger, there are no steps.
 
-        If the forest is not certified, `true_epsilon` becomes infinite, whatever number the dictionary holds.
+        If the forest is not certified, `true_epsilon` becomes infinite, whatever number the dictionary holds. An
+        assumption in the words of an earlier version gets the current words.
         """
         if not isinstance(data["certified"], bool):
             raise ValueError("whether it is certified must be true or false")
@@ -208,7 +210,9 @@ class Certificate:
             neighbors=data["neighbors"],
             mechanism=data["mechanism"],
             true_epsilon=loss if data["certified"] else math.inf,
-            assumptions=tuple(data["assumptions"]),
+            assumptions=tuple(
+                STANDING_ASSUMPTIONS[-1] if text == _EARLIER_LAST_ASSUMPTION else text for text in data["assumptions"]
+            ),
             reasons=tuple(data["reasons"]),
             delta=data["delta"],
             kind=data["kind"],

@@ -141,18 +141,19 @@ def boosting_reasons(choices: BoostChoices) -> tuple[str, ...]:
         )
     if exact_alpha:
         sentences.append(
-            "G2: α is the exact training error of the tree so far (objective calibration). As α decides how splits are "
-            "drawn, each split can reveal one exact statistic."
+            "G2: α is computed from the exact training error of the tree so far (objective calibration). As α decides "
+            "how splits are drawn, each split can reveal one exact statistic."
         )
     if exact_beta:
         sentences.append(
-            "G3: as β is exact, one row changes the weights of all rows, but the sensitivity of a split is computed "
-            "as if it changed only its own weight."
+            "G3: as β is exact, one row changes the weights of all rows. But the sensitivity of a split is computed as "
+            "if one row changed no weight but its own."
         )
     if choices.largest_link > choices.max_leaf:
         sentences.append(
-            f"G4: leaves get the noise that values from {-choices.max_leaf:g} to {choices.max_leaf:g} need. But they "
-            f"are clamped to this range only after the noise; before it, they reach {choices.largest_link:.3g}."
+            f"G4: the noise of a leaf is enough for leaf values from {-choices.max_leaf:g} to {choices.max_leaf:g}. "
+            "But the values are clamped to this range only after the noise is added. Before, they reach up to "
+            f"{choices.largest_link:.3g}."
         )
     if choices.neighbors == ADD_REMOVE:
         sentences.append("G6: the noise depends on the exact number of rows, which is private under add-remove.")

@@ -309,7 +309,7 @@ def test_a_collection_skips_what_was_frozen():
     kept = Kept()
     assert any(one is kept for one in gc.get_objects())
     try:
-        process.freeze_what_stays()
+        process.freeze_modules()
         assert not any(one is kept for one in gc.get_objects())
     finally:
         gc.unfreeze()
@@ -327,7 +327,8 @@ def test_applying_makes_every_change_and_twice_is_once(unpatched):
     assert config.get_option is process._option and spawn.get_preparation_data is process._without_main
     assert SafeSessionState.filtered_state.fget is process._filtered_state  # type: ignore[attr-defined]
     assert sys.getswitchinterval() == process.SWITCH_INTERVAL
-    assert "process.apply()" in (HOME / "app.py").read_text(encoding="utf-8")
+    code = (HOME / "app.py").read_text(encoding="utf-8")
+    assert "process.apply()" in code and "target=process.import_first_page" in code
 
 
 # Parts of Streamlit that the app reads

@@ -150,7 +150,7 @@ def _mean_over_classes(values: np.ndarray | float, is_balanced_shown: bool) -> s
 def _broken(certificate: Certificate) -> tuple[str, str, str, str | None]:
     """Return the texts of the fourth figure for a forest as published, whose claimed ε does not hold."""
     claimed = epsilon_text(certificate.epsilon)
-    note = "nobody has proved a finite bound on what the forest may reveal about a row"
+    note = "no finite bound is known on what the forest may reveal about a row"
     return f"Bound on the loss, where ε = {claimed} is claimed", ":red[∞]", note, None
 
 

@@ -20,7 +20,6 @@ from dpforest.simulation.sweep import simulation_for
 from dpforest.tables.domain import Domain, Feature
 from dpforest.trees.routing import count_rows
 from ui.forest.forests import FORESTS, ForestSettings
-from ui.server.streamlit_patches.process import freeze_what_stays
 from ui.shared import cache
 
 Step = tuple[str, ...]  # ("engine", part), (forest, mode), or ("exact noise", estimator)
@@ -75,8 +74,6 @@ def _run(needed: Iterable[Step], place: Any, words: str) -> None:
         all_steps[step]()
         done.add(step)
     bar.empty()
-    if len(done) == len(all_steps):
-        freeze_what_stays()
 
 
 @lru_cache(1)

@@ -156,7 +156,8 @@ def _proof(setting: str, is_shown: bool, n_redraws: int) -> DrawnChart:
         points[rule] = ((x, y), x_limits, y_limits)
     fig = lesson_attacks.promise_counted(chance_b, points)
     proves = f"a loss ≥ {lesson_facts.loss_down(counted.loss_bound)}" if counted.loss_bound > 0 else "nothing"
-    below = f"Rule of 2017: {counted.paper[0]:,} with A, {counted.paper[1]:,} with B. That proves {proves} (99.9 %)."
+    hits = f"Rule of 2017: {counted.paper[0]:,} with A, {counted.paper[1]:,} with B."
+    below = f"{hits} With 99.9 % confidence this proves {proves}."
     other = f"Permute-and-flip: {counted.certified[0]:,} with A, {counted.certified[1]:,} with B."
     limit = "The limit is 2.72 times the share with B."
     return fig, f"How often class 2 came in {setting} releases. {below} {other} {limit}", below

@@ -80,7 +80,7 @@ PAPERS: Final = (
         "Features, values and labels are drawn, and better ones are more likely. B1, B2 and B3 set how much more "
         "likely; at ∞ the best is always drawn. This gives a forest that is private and consistent: with ever more "
         "rows, its error falls to the lowest possible.",
-        "As published it does not keep ε, for any ε: it splits only halfway between values of its rows, and "
+        "As published it does not keep ε, for any ε: each split lies halfway between two values of its rows, and "
         "exact counts of rows decide where a branch ends. Its table of accuracy against ε was made with labels that "
         "are not private (B3 = ∞).",
         "Two rows with the values 1 and 3: a tree can split between them only at 2. With one row more, of value 2, "

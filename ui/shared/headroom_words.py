@@ -95,7 +95,9 @@ def what_helps(
             f"another depth; {other_forests}; {narrower}. (To see whether it at "
             "least ranks the rows, look at AUC on Compare.)"
         )
-    best_result = f"{best_name}, without any privacy, gets no further ({percent(headroom.best)})"
+    best_result = (
+        f"{best_name[:1].upper()}{best_name[1:]}, without any privacy, gets no further ({percent(headroom.best)})"
+    )
     if wide_names:
         return f"{best_result}, but it reads numbers within the same public bounds. What may help: {narrower}."
     return f"{best_result}: these attributes seem to say little about the label."
