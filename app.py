@@ -9,6 +9,7 @@ if __name__ == "__main__":  # Streamlit runs this file as the page Explore
 else:  # Streamlit imports this file once at its start, and takes the server `app` from it
     import sys
     import threading
+    from importlib import import_module
 
     from starlette.middleware import Middleware
 
@@ -29,7 +30,12 @@ else:  # Streamlit imports this file once at its start, and takes the server `ap
     process.apply()
     print(addresses(), HostNames.of_config(), sep="\n", flush=True)
 
-    threading.Thread(target=process.import_first_page, daemon=True).start()
+    def import_first_page() -> None:
+        """Import the modules of the first page, which takes two seconds, while the browser starts."""
+        import_module("ui.explore.page")
+        process.freeze_modules()
+
+    threading.Thread(target=import_first_page, daemon=True).start()
     layers = [
         Middleware(Guard),
         Middleware(Sessions, limits=limits),

@@ -328,7 +328,7 @@ def test_applying_makes_every_change_and_twice_is_once(unpatched):
     assert SafeSessionState.filtered_state.fget is process._filtered_state  # type: ignore[attr-defined]
     assert sys.getswitchinterval() == process.SWITCH_INTERVAL
     code = (HOME / "app.py").read_text(encoding="utf-8")
-    assert "process.apply()" in code and "target=process.import_first_page" in code
+    assert "process.apply()" in code and "process.freeze_modules()" in code
 
 
 # Parts of Streamlit that the app reads

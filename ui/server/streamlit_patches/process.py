@@ -13,7 +13,6 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from importlib import import_module
 from multiprocessing import spawn
 from typing import Any, Final, TypeVar
 
@@ -168,15 +167,6 @@ def switch_threads_often() -> None:
     Test: `test_threads_switch_often`
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
-
-
-def import_first_page() -> None:
-    """Import the modules of the first page, which takes two seconds, and then call `freeze_modules`.
-
-    `app.py` calls this function in a thread, while the browser starts.
-    """
-    import_module("ui.explore.page")
-    freeze_modules()
 
 
 def freeze_modules() -> None:
