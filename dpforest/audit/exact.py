@@ -20,7 +20,9 @@ from dpforest.privacy.ledger import rows_changed
 from dpforest.privacy.noisy_counts import noisy_argmax_pmf
 
 LogPmf = Callable[[np.ndarray], np.ndarray]  # counts (n_leaves, n_classes) -> log-probabilities (n_leaves, n_outputs)
-_MOST_LAWS = 300  # under replace-one, the largest number of changes of one leaf that `delta_curve` combines into pairs
+_MOST_CHANGES = (
+    300  # under replace-one, the largest number of changes of one leaf that `delta_curve` combines into pairs
+)
 _ROUNDING = 1e-9  # relative tolerance for errors of floats
 
 
@@ -237,7 +239,7 @@ def delta_curve(
     within = np.maximum(*_delta_both(pmf(before), pmf(after), epsilons))
     pairs = np.unique(np.concatenate([p, q], axis=1).round(12), axis=0)
     ratio = np.abs(_ratios(*np.split(pairs, 2, axis=1))).max(axis=1)
-    p, q = np.split(pairs[np.argsort(-ratio)[:_MOST_LAWS]], 2, axis=1)
+    p, q = np.split(pairs[np.argsort(-ratio)[:_MOST_CHANGES]], 2, axis=1)
     across = np.zeros(len(epsilons))
     for i in range(len(p)):  # joint outputs of two leaves
         first = (p[i, :, None] + q[:, None, :]).reshape(len(p), -1)

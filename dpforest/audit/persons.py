@@ -26,7 +26,7 @@ from dpforest.privacy.selection import coarsened, rate_of
 from dpforest.tables.domain import Domain, Feature
 from dpforest.tables.units import MOST_ROWS, UNIT_WEIGHT, UnitRegistry
 from dpforest.trees.candidates import public_candidates
-from dpforest.trees.released_scale import CELLS, LEVELS, nested, scale_histograms
+from dpforest.trees.released_scale import CELLS, LEVELS, nested_counts, scale_histograms
 from dpforest.trees.split_scores import CRITERIA, nodes_of_unit, score_splits, unit_sensitivity
 
 _SIZES: Final = (1, 2, 3, 5, 7, 255, 256, 257, 300, 1_000)
@@ -145,11 +145,12 @@ def _scales(rng: np.random.Generator, n_cases: int) -> Iterator[str]:
         r = int(rng.choice([1, 2, 7, 256]))
         codes = rng.integers(0, 65_536, (r, _N_TESTS)).astype(np.uint16)
         codes = codes[rng.integers(0, r, r)] if rng.random() < 0.5 else codes
-        added = nested(scale_histograms(_NUMBERS, codes, np.full(r, UNIT_WEIGHT // r)))
+        added = nested_counts(scale_histograms(_NUMBERS, codes, np.full(r, UNIT_WEIGHT // r)))
         if added.shape[1] * len(added) < _N_TESTS * CELLS or added.sum() > UNIT_WEIGHT * LEVELS * _N_TESTS:
-            yield f"{r} rows of a person add {added.sum()} to the histograms of the scale"
+            yield f"{r} rows of a person add {added.sum() / UNIT_WEIGHT:g} rows to the histograms of the scale"
         if (added.astype(float) ** 2).sum() > UNIT_WEIGHT**2 * LEVELS * _N_TESTS:
-            yield f"{r} rows of a person add more than the root of {LEVELS * _N_TESTS} to the histograms in L2"
+            most = f"the root of {LEVELS * _N_TESTS}, in rows"
+            yield f"the L2 norm of what {r} rows of a person add to the histograms is more than {most}"
 
 
 def _splits(rng: np.random.Generator, criterion: str, case: int) -> Iterator[str]:

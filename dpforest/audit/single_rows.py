@@ -29,7 +29,7 @@ from dpforest.privacy.loss import GAUSSIAN, PURE
 from dpforest.tables.domain import Domain
 from dpforest.tables.features import Feature
 from dpforest.trees.candidates import public_candidates
-from dpforest.trees.released_scale import CELLS, nested, scale_histograms
+from dpforest.trees.released_scale import CELLS, nested_counts, scale_histograms
 from dpforest.trees.split_scores import COUNTED, UNIT, score_splits
 
 CLASSES: Final = (2, 3, 4, 7, 10, 25, 50)
@@ -133,7 +133,7 @@ def largest_of_scale(n_classes: int, is_l2: bool, *, whole: bool = False) -> flo
         codes = np.zeros((len(_codes(domain.features[j].first_code, whole)), domain.n_features), np.uint16)
         codes[:, j] = _codes(domain.features[j].first_code, whole)
         cells = np.stack([scale_histograms(domain, codes[i : i + 1])[j] for i in range(len(codes))])
-        added = nested(cells).reshape(len(cells), -1).astype(float)
+        added = nested_counts(cells).reshape(len(cells), -1).astype(float)
         total += float(((added**2).sum(axis=1) if is_l2 else abs(added).sum(axis=1)).max())
     return total**0.5 if is_l2 else total
 

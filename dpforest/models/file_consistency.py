@@ -15,7 +15,7 @@ from dpforest.models.greedy.friedman_schuster import LEVELS_OF_SPLITS
 from dpforest.models.noise_floor import check_noise
 from dpforest.models.preparation import size_sentence
 from dpforest.models.replanned_fits import promises
-from dpforest.privacy.certificate import Certificate, large_delta_caution
+from dpforest.privacy.certificate import EARLIER_LAST_ASSUMPTION, STANDING_ASSUMPTIONS, Certificate, large_delta_caution
 from dpforest.privacy.ledger import Ledger
 from dpforest.tables.domain import HANDED_OVER, READ_BY_RULE
 from dpforest.trees.forest import ReleasedForest
@@ -29,6 +29,7 @@ _REWORDED = {
     "Each cell is read by itself: a number beyond its bounds counts as the bound, and what does not fit counts as "
     "missing or, where none are expected, as the lower bound or the first category; a row whose label is not listed is "
     "left out.": READ_BY_RULE,
+    EARLIER_LAST_ASSUMPTION: STANDING_ASSUMPTIONS[-1],
     "How the table was handed over (its columns, their types and names, which of them is the label) was fixed without "
     "looking at its rows.": HANDED_OVER,
 }

@@ -21,7 +21,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.privacy.rationals import LIMIT, sqrt_up
 from dpforest.privacy.release import noisy_table
 from dpforest.tables.domain import Domain
-from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested, scale_from
+from dpforest.trees.released_scale import LEVELS, ReleasedScale, nested_counts, scale_from
 
 SIZE_SHARE: Final = Fraction(1, 50)  # share of ε for the number of rows
 LEAST_SIZE: Final = 50  # smallest number that `release_size` returns
@@ -238,7 +238,7 @@ def release_scale(
     noise_scale = sensitivity / each.amount
     if each.kind == GAUSSIAN:
         noise_scale = sqrt_up(sensitivity**2 / each.mu_squared / 2)  # Laplace scale with the same variance
-    noisy = noisy_table(nested(cells), sensitivity, query_budget, source, key=_SCALE_KEY)
+    noisy = noisy_table(nested_counts(cells), sensitivity, query_budget, source, key=_SCALE_KEY)
     return scale_from(noisy, noise_scale).mixed(preparation.public_weight)
 
 

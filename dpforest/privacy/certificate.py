@@ -19,7 +19,8 @@ STANDING_ASSUMPTIONS: Final = (
     "not covered.",
     "This promise covers this release alone: the losses of all releases about the same people add up.",
 )
-_EARLIER_LAST_ASSUMPTION: Final = "This is one release: releases from tables with the same people add up."
+# Files of earlier versions state the last standing assumption in these words.
+EARLIER_LAST_ASSUMPTION: Final = "This is one release: releases from tables with the same people add up."
 # For a person with several rows, μ is multiplied by the number of rows. The ε at a fixed δ would grow by a larger
 # factor, so the first assumption names μ.
 GAUSSIAN_ASSUMPTIONS: Final = (
@@ -106,7 +107,7 @@ class Certificate:
         if self.certified == bool(self.reasons) or not all(reason.strip() for reason in self.reasons):
             raise ValueError("A certificate is certified exactly when there is no reason against it.")
         standing = _standing(self.kind, self.unit)
-        if self.assumptions[: len(standing)] != standing:
+        if self.assumptions[: len(standing)] not in (standing, (*standing[:-1], EARLIER_LAST_ASSUMPTION)):
             raise ValueError("A certificate always states the standing assumptions first.")
         if self.neighbors != ADD_REMOVE and _public_number(self.unit) not in self.assumptions:
             raise ValueError("Under replace-one a certificate states that the number of rows or persons is public.")
@@ -196,8 +197,7 @@ class Certificate:
 
         The steps of a certified forest are computed from `ledger`; without a ledger, there are no steps.
 
-        If the forest is not certified, `true_epsilon` becomes infinite, whatever number the dictionary holds. An
-        assumption in the words of an earlier version gets the current words.
+        If the forest is not certified, `true_epsilon` becomes infinite, whatever number the dictionary holds.
         """
         if not isinstance(data["certified"], bool):
             raise ValueError("whether it is certified must be true or false")
@@ -210,9 +210,7 @@ class Certificate:
             neighbors=data["neighbors"],
             mechanism=data["mechanism"],
             true_epsilon=loss if data["certified"] else math.inf,
-            assumptions=tuple(
-                STANDING_ASSUMPTIONS[-1] if text == _EARLIER_LAST_ASSUMPTION else text for text in data["assumptions"]
-            ),
+            assumptions=tuple(data["assumptions"]),
             reasons=tuple(data["reasons"]),
             delta=data["delta"],
             kind=data["kind"],

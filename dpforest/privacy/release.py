@@ -54,8 +54,8 @@ _TOO_SMALL: Final = (
     "use a larger epsilon or fewer trees."
 )
 PARTITIONS: Final = ("independent", "shared")
-LABELS: Final = "label of each leaf"  # names of the ledger entries for leaves
-COUNTS: Final = "class counts of each leaf"
+LEAF_LABELS: Final = "label of each leaf"  # names of the ledger entries for leaves
+LEAF_COUNTS: Final = "class counts of each leaf"
 BLOCKS_REFUSED: Final = (
     "Splitting the rows into equal blocks cannot be certified: one row more or less changes the size of every block, "
     "so the trees are not disjoint parts of the table (loss up to ε times the number of trees). Draw a tree for each "
@@ -148,7 +148,7 @@ def release_labels(
     neighbors: str,
     ledger: Ledger,
     source: SecretSource | DemoSource,
-    what: str = LABELS,
+    what: str = LEAF_LABELS,
     part: str = "",
     count_unit: int = 1,
 ) -> np.ndarray:
@@ -239,7 +239,7 @@ def release_counts(
     neighbors: str,
     ledger: Ledger,
     source: SecretSource | DemoSource,
-    what: str = COUNTS,
+    what: str = LEAF_COUNTS,
     count_unit: int = 1,
 ) -> np.ndarray:
     """Release every class count of every leaf with discrete Laplace noise, without clamping.

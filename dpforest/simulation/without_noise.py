@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.models.base import ForestClassifier
-from dpforest.trees.released_scale import ReleasedScale, nested, scale_from
+from dpforest.trees.released_scale import ReleasedScale, nested_counts, scale_from
 
 
 def exact_scale(estimator: ForestClassifier, histograms: np.ndarray) -> ReleasedScale | None:
@@ -29,4 +29,4 @@ def exact_scale(estimator: ForestClassifier, histograms: np.ndarray) -> Released
     if estimator.mode != "certified" or estimator.scale_share == "public" or not len(histograms):
         return None
     prior = Fraction(1)  # each histogram cell counts as if it had one more row, so that no cell has probability 0
-    return scale_from(nested(histograms), prior).mixed(estimator.scale_rule.public_weight)
+    return scale_from(nested_counts(histograms), prior).mixed(estimator.scale_rule.public_weight)

@@ -97,14 +97,14 @@ def _count(codes, weight, numeric, first, counts):
                 counts[k, above * CELLS // (N_CODES - first[k])] += 1 if weight is None else weight[i]
 
 
-def nested(cells: np.ndarray) -> np.ndarray:
+def nested_counts(cells: np.ndarray) -> np.ndarray:
     """Return three histograms of each attribute from counts of 64 cells: int64 (n_numeric * 21, 4).
 
     The 21 rows of an attribute are adjacent, with the coarsest histogram first. Each row has the counts of four
     adjacent cells. These are the four parts of one cell of the next coarser histogram or, in the coarsest histogram, of
     the whole range.
 
-    >>> nested(np.ones((1, 64), np.int64))[:6].tolist()
+    >>> nested_counts(np.ones((1, 64), np.int64))[:6].tolist()
     [[16, 16, 16, 16], [4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4], [1, 1, 1, 1]]
     """
     n = len(cells)
@@ -118,7 +118,7 @@ def scale_from(noisy: np.ndarray, noise_scale: Fraction) -> ReleasedScale:
     Parameters
     ----------
     noisy : int64 array of shape (n_numeric * 21, 4)
-        Counts in the order of `nested`, with noise.
+        Counts in the order of `nested_counts`, with noise.
     noise_scale : Fraction
         Scale of the discrete Laplace noise on each count, in the unit of the counts. If the noise is Gaussian, give the
         scale of the Laplace noise that has the same variance.
@@ -144,7 +144,7 @@ def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list
     Parameters
     ----------
     counts : sequence of sequences of int
-        Noisy counts of the four parts of each cell, for one attribute, in the order of `nested`.
+        Noisy counts of the four parts of each cell, for one attribute, in the order of `nested_counts`.
     noise_scale : Fraction
         As in `scale_from`.
 
@@ -174,7 +174,7 @@ def released_cdf(counts: Sequence[Sequence[int]], noise_scale: Fraction) -> list
     return borders
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def known_below(cumulative, first, code):
     """Return the share of the rows with known values that lie below a code, times 2**32.
 
@@ -189,7 +189,7 @@ def known_below(cumulative, first, code):
     return below
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def mass_below(cumulative, first, code):
     """Return the share of all rows that lie below a code, times 2**32.
 
@@ -204,7 +204,15 @@ def mass_below(cumulative, first, code):
 
 @njit(nogil=True, cache=True)
 def code_at(cumulative, first, mass, low, high):
-    """Return the largest code from `low` to `high` with at most `mass` below it, or `low` if there is no such code."""
+    """Return the largest code from `low` to `high` with at most `mass` below it, or `low` if there is no such code.
+
+    The function bisects. It first looks at the neighbors of a guess, which often leave only a few codes.
+    """
+    guess = _code_near(cumulative, first, mass)
+    if low < guess - 1 <= high and mass_below(cumulative, first, guess - 1) <= mass:
+        low = guess - 1
+    if low <= guess + 1 < high and mass_below(cumulative, first, guess + 2) > mass:
+        high = guess + 1
     while low < high:
         middle = (low + high + 1) // 2
         if mass_below(cumulative, first, middle) <= mass:
@@ -212,6 +220,24 @@ def code_at(cumulative, first, mass, low, high):
         else:
             high = middle - 1
     return low
+
+
+@njit(nogil=True, cache=True)
+def _code_near(cumulative, first, mass):
+    """Return a code near the largest code with at most `mass` below it. Rounding of floats may shift it by a code."""
+    if mass <= first << 16:
+        return mass >> 16
+    below = (mass - (first << 16)) / (1 - first / N_CODES)
+    cell, last = 0, CELLS - 1
+    while cell < last:
+        middle = (cell + last + 1) // 2
+        if cumulative[middle] <= below:
+            cell = middle
+        else:
+            last = middle - 1
+    width = max(cumulative[cell + 1] - cumulative[cell], 1)
+    part = min((below - cumulative[cell]) / width, 1.0)
+    return first + np.int64((cell + part) * ((N_CODES - first) / CELLS))
 
 
 @njit(nogil=True, cache=True)

@@ -24,7 +24,7 @@ from dpforest.privacy.ledger import BudgetError
 from dpforest.trees.candidates import public_candidates
 from dpforest.trees.forest import CuratorForest, ForestFormatError
 from dpforest.trees.packed_arrays import pack, unpack
-from dpforest.trees.released_scale import nested
+from dpforest.trees.released_scale import nested_counts
 from tests.audit.transcripts import Transcript, neighbor, random_table
 from tests.conftest import public_domain
 from tests.models import plain_boosting
@@ -135,7 +135,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(alpha, leaf
     Before trees grow, the fit queries two things: the number of rows (unless it is public), then the scale.
     """
     domain, n, worst = DOMAINS[n_classes], 8, 0.0
-    first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
+    first = [(1, 1)] * (neighbors == "add-remove") + [nested_counts(np.zeros((1, 64), np.int64)).shape]
     share = "auto" if neighbors == "add-remove" else 0.05  # for eight rows, the default rule would skip the scale
     for seed in range(3):
         X, y = random_table(domain, n, seed)

@@ -15,7 +15,7 @@ from dpforest import FriedmanSchusterClassifier, ReleasedForest
 from dpforest.limits import MAX_BOUND
 from dpforest.models.greedy.friedman_schuster import LEVELS_OF_SPLITS
 from dpforest.models.greedy.greedy import bin_rows
-from dpforest.trees.released_scale import nested
+from dpforest.trees.released_scale import nested_counts
 from dpforest.trees.split_scores import COUNTED, UNIT, sensitivity
 from tests.audit.transcripts import Transcript, neighbor, random_table
 from tests.conftest import public_domain
@@ -75,7 +75,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, 
     Before the tree grows, the fit queries two things: the number of rows (unless it is public), then the scale.
     """
     domain, n, worst = DOMAINS[n_classes], 8, 0.0
-    first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
+    first = [(1, 1)] * (neighbors == "add-remove") + [nested_counts(np.zeros((1, 64), np.int64)).shape]
     scale_share = "auto" if neighbors == "add-remove" else 0.05  # for eight rows, the default rule would skip the scale
     for seed in range(6):
         X, y = random_table(domain, n, seed)

@@ -28,7 +28,7 @@ from dpforest.trees.candidates import public_candidates
 from dpforest.trees.forest import CuratorForest
 from dpforest.trees.greedy_trees import grow_tree
 from dpforest.trees.layout import LEAF
-from dpforest.trees.released_scale import nested
+from dpforest.trees.released_scale import nested_counts
 from tests.audit.transcripts import Transcript, neighbor, random_table
 from tests.conftest import public_domain, some
 from tests.models.plain_boosting import same_parts
@@ -132,7 +132,7 @@ def test_no_release_is_more_than_exp_epsilon_as_likely_on_a_neighbor(neighbors, 
     Before trees grow, the fit queries two things: the number of rows (unless it is public), then the scale.
     """
     domain, n, worst = DOMAINS[n_classes], 9, 0.0
-    first = [(1, 1)] * (neighbors == "add-remove") + [nested(np.zeros((1, 64), np.int64)).shape]
+    first = [(1, 1)] * (neighbors == "add-remove") + [nested_counts(np.zeros((1, 64), np.int64)).shape]
     scale_share = "auto" if neighbors == "add-remove" else 0.05  # for nine rows, the default rule would skip the scale
     for seed in range(6):
         X, y = random_table(domain, n, seed)

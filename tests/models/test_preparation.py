@@ -25,7 +25,7 @@ from dpforest.models.preparation import GREEDY, RANDOM_STRUCTURE, Preparation, r
 from dpforest.privacy import samplers
 from dpforest.privacy.ledger import BudgetError, Ledger
 from dpforest.privacy.randomness import DemoSource, SecretSource
-from dpforest.trees.released_scale import nested
+from dpforest.trees.released_scale import nested_counts
 from tests.conftest import public_domain, random_codes
 
 RANDOM = (
@@ -166,7 +166,7 @@ def test_the_charge_of_the_histograms_is_their_worst_loss(neighbors):
         if sum(counts) <= 3:
             histogram = np.zeros((1, 64), np.int64)
             histogram[0, ::16] = counts
-            cells.append((np.array(counts), nested(histogram).ravel()))
+            cells.append((np.array(counts), nested_counts(histogram).ravel()))
     worst = 0.0
     for (a, x), (b, z) in product(cells, repeat=2):
         differ = np.abs(a - b).sum()

@@ -17,7 +17,7 @@ from dpforest.privacy.randomness import DemoSource, SecretSource
 from dpforest.trees.forest import CuratorForest, Forest, ForestFormatError
 from dpforest.trees.leaves import CountLeaves
 from dpforest.trees.packed_arrays import pack
-from dpforest.trees.released_scale import nested, scale_histograms
+from dpforest.trees.released_scale import nested_counts, scale_histograms
 from dpforest.trees.structure import structure_of
 from tests.models.release_cases import DOMAIN, by_model, fitted, saved, table
 
@@ -174,7 +174,14 @@ def test_a_release_keeps_neither_counts_nor_assignment_nor_source_of_noise(name,
     assert len(inventory.arrays) >= 6
     for array in inventory.arrays:
         assert n not in array.shape
-        for secret in (counts, counts.sum(axis=1), counts.max(axis=1), counts.argmax(axis=1), cells, nested(cells)):
+        for secret in (
+            counts,
+            counts.sum(axis=1),
+            counts.max(axis=1),
+            counts.argmax(axis=1),
+            cells,
+            nested_counts(cells),
+        ):
             assert array.shape != secret.shape or not np.array_equal(array, secret)
     text = saved(model.released_)
     assert str(random_state) not in text or random_state is None

@@ -33,7 +33,7 @@ def test_a_closed_ledger_is_certified_with_its_assumptions():
         "one row",
         "several rows",
         "choosing them by looking at this table",
-        "one release",
+        "this release alone",
         "'age'",
         "add-remove",
     ):

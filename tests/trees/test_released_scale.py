@@ -22,7 +22,7 @@ from dpforest.trees.released_scale import (
     code_at,
     known_below,
     mass_below,
-    nested,
+    nested_counts,
     quantile_code,
     released_cdf,
     scale_from,
@@ -47,7 +47,7 @@ def a_scale(seed: int, n_numeric: int) -> ReleasedScale:
     """Return a scale from noisy counts of rows that are concentrated in some cells."""
     rng = np.random.default_rng(seed)
     cells = rng.integers(0, 50, (n_numeric, CELLS)) ** rng.integers(1, 4, (n_numeric, 1))
-    return scale_from(nested(cells) + rng.integers(-9, 10, (n_numeric * 21, 4)), Fraction(7, 2))
+    return scale_from(nested_counts(cells) + rng.integers(-9, 10, (n_numeric * 21, 4)), Fraction(7, 2))
 
 
 def test_the_scale_matches_golden_values():
@@ -91,7 +91,7 @@ def test_histograms_count_known_cells_once_a_level():
         places = [64 * x // (N_CODES - first) for x in known if x >= 0]
         assert cells[k].tolist() == np.bincount(places, minlength=64).tolist()
     assert cells.sum(axis=1).tolist() == [(codes[:, 0] >= domain.features[0].first_code).sum(), 3_000]
-    tables = nested(cells).reshape(2, 21, 4)
+    tables = nested_counts(cells).reshape(2, 21, 4)
     for level, rows in ((1, slice(0, 1)), (2, slice(1, 5)), (3, slice(5, 21))):
         assert np.array_equal(tables[:, rows].reshape(2, -1), cells.reshape(2, 4**level, -1).sum(axis=2))
 
@@ -105,7 +105,7 @@ def test_one_more_row_changes_one_cell_in_each_of_three_histograms(row):
     domain = with_missing()
     codes = random_codes(domain, 40, 1)
     codes[0, 0] = 0  # missing
-    more, less = (nested(scale_histograms(domain, c)) for c in (codes, np.delete(codes, row, axis=0)))
+    more, less = (nested_counts(scale_histograms(domain, c)) for c in (codes, np.delete(codes, row, axis=0)))
     assert np.abs(more - less).max() == 1
     assert np.abs(more - less).sum() == (3 if codes[row, 0] < domain.features[0].first_code else 6)
 
@@ -125,6 +125,23 @@ def test_masses_and_codes_are_inverse(seed, first):
         code = quantile_code(cumulative, first, part, 10)
         assert known_below(cumulative, first, code) * 10 >= part * TOP
         assert code == first or known_below(cumulative, first, code - 1) * 10 < part * TOP
+
+
+@EXACTLY
+@given(st.integers(0, 10**6), st.sampled_from([0, 1, 656, 30_000]))
+def test_code_at_finds_the_largest_code_in_any_range(seed, first):
+    """Some cells of the scales have no mass, so that many codes have the same mass below them."""
+    rng = np.random.default_rng(seed)
+    weights = rng.exponential(size=CELLS) ** rng.integers(0, 9) * (rng.random(CELLS) < rng.choice([0.1, 1.0]))
+    weights[rng.integers(CELLS)] += 1
+    cumulative = np.concatenate([[0], np.floor(np.cumsum(weights) / weights.sum() * TOP)]).astype(np.int64)
+    cumulative[-1] = TOP
+    below = np.array([mass_below(cumulative, first, code) for code in range(N_CODES)])
+    for _ in range(50):
+        low, high = np.sort(rng.integers(0, N_CODES, 2))
+        mass = int(rng.choice([rng.integers(0, TOP), below[rng.integers(low, high + 1)] + rng.integers(-1, 2)]))
+        fits = np.flatnonzero(below[low : high + 1] <= mass)
+        assert code_at(cumulative, first, mass, low, high) == (low + fits[-1] if len(fits) else low)
 
 
 @pytest.mark.parametrize("thresholds", ["node", "domain", "quantized"])
@@ -149,7 +166,7 @@ def test_thresholds_lie_where_rows_are(thresholds):
     domain = public_domain(None)
     cells = np.zeros((1, CELLS), np.int64)
     cells[0, 10] = 10**6
-    scale = scale_from(nested(cells), Fraction(1))
+    scale = scale_from(nested_counts(cells), Fraction(1))
     settings = {"n_trees": 300, "seed": 1, "thresholds": thresholds, "scale": scale}
     trees = grow_random_trees(domain, depth=2, **settings)
     roots = trees.threshold[trees.tree_start[:-1]]
@@ -201,6 +218,6 @@ def test_thresholds_of_deep_trees_are_codes(cell, thresholds, seed, missing):
     domain = Domain((feature,), (0, 1), "y", "documented", "made up")
     counts = np.zeros((1, CELLS), np.int64)
     counts[0, cell] = 10**9
-    scale = scale_from(nested(counts), Fraction(1, 10**6))
+    scale = scale_from(nested_counts(counts), Fraction(1, 10**6))
     trees = grow_random_trees(domain, n_trees=4, depth=12, seed=seed, thresholds=thresholds, scale=scale)
     trees.check(np.array([N_CODES]))

@@ -11,7 +11,7 @@ from dpforest.checks import check_count, is_number
 from dpforest.models.preparation import Preparation
 from dpforest.privacy.ledger import ESTIMATION, STRUCTURE, Ledger, QueryBudget, rows_changed
 from dpforest.privacy.rationals import printed_decimal
-from dpforest.privacy.release import LABELS, charge_leaves
+from dpforest.privacy.release import LEAF_LABELS, charge_leaves
 from dpforest.tables.domain import Domain
 from dpforest.trees.layout import Trees
 from dpforest.trees.midpoint_trees import grow_midpoint_forest
@@ -74,7 +74,7 @@ class MultinomialSpec:
     def charge_labels(self, ledger: Ledger, n_leaves: int) -> None:
         """Charge the ledger for the draws of labels, on the rows that decide leaves."""
         arguments = (self.label_epsilon, self.n_trees, self.partition, self.neighbors)
-        charge_leaves("exponential", range(n_leaves), *arguments, ledger, LABELS, ESTIMATION)
+        charge_leaves("exponential", range(n_leaves), *arguments, ledger, LEAF_LABELS, ESTIMATION)
 
 
 @dataclass(frozen=True)

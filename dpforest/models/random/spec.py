@@ -12,8 +12,8 @@ from dpforest.models.preparation import Preparation
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.mechanisms import RELEASE_COUNTS
 from dpforest.privacy.release import (
-    COUNTS,
-    LABELS,
+    LEAF_COUNTS,
+    LEAF_LABELS,
     LIPSCHITZ,
     LIPSCHITZ_ONLY,
     charge_leaves,
@@ -146,7 +146,9 @@ class ForestSpec:
     def charge(self, epsilon: Fraction, n_leaves: int, ledger: Ledger) -> None:
         """Charge the ledger for the leaves, with the same entry that a release by `privacy.release` writes."""
         arguments = (self.leaf_epsilon(epsilon), self.n_trees, self.partition, self.neighbors)
-        charge_leaves(self.mechanism, range(n_leaves), *arguments, ledger, COUNTS if self.releases_counts else LABELS)
+        charge_leaves(
+            self.mechanism, range(n_leaves), *arguments, ledger, LEAF_COUNTS if self.releases_counts else LEAF_LABELS
+        )
 
     def log_odds(self, epsilon: Fraction | None, counts: np.ndarray) -> LogOdds | None:
         """Return the parameters of the voting rule "log-odds"; None for other voting rules.

@@ -75,7 +75,7 @@ PREPARATION = (
         module="dpforest.models.preparation",
         function="release_scale",
         old="return scale_from(noisy, noise_scale)",
-        new="return scale_from(nested(cells), noise_scale)",
+        new="return scale_from(nested_counts(cells), noise_scale)",
         forests=EVERY,
     ),
 )
