@@ -8,7 +8,6 @@ from typing import TypeVar
 from sklearn.base import clone
 
 from dpforest.models.base import ForestClassifier
-from dpforest.models.random.random_structure import RandomStructureClassifier
 from dpforest.privacy.ledger import ADD_REMOVE
 from dpforest.privacy.rationals import float_up
 from dpforest.tables.domain import Domain
@@ -98,18 +97,13 @@ def promises_of(
     dict from (ε, depth, trees) to (bool, float)
         Whether the release would be certified, and the loss, rounded up. The loss is ∞ if no bound is known.
     """
-    # The loss of a certified forest does not depend on its number of trees, so a preview with one tree gives it. If the
-    # structure is random, the loss does not depend on the depth either, so a preview at the largest depth gives it.
+    # The loss of a certified forest does not depend on its number of trees, so a preview with one tree gives it.
     promises, known_losses = {}, dict[tuple, Fraction | None]()
-    certified, largest_depth = forest.mode == "certified", cells[-1][0]
-    any_depth = certified and isinstance(forest, RandomStructureClassifier)
     for depth, trees in cells:
         for epsilon in epsilons:
-            preview_depth = largest_depth if any_depth else depth
-            n_trees = 1 if certified and trees is not None else trees
-            if (key := (epsilon, preview_depth, n_trees)) not in known_losses:
-                model = at_cell(forest, preview_depth, n_trees)
-                model.set_params(domain=domain, epsilon=epsilon, random_state=None)
+            n_trees = 1 if forest.mode == "certified" and trees is not None else trees
+            if (key := (epsilon, depth, n_trees)) not in known_losses:
+                model = at_cell(forest, depth, n_trees).set_params(domain=domain, epsilon=epsilon, random_state=None)
                 known_losses[key] = model.preview(domain, n_rows)[0].loss
             loss = known_losses[key]
             promises[epsilon, depth, trees] = (False, math.inf) if loss is None else (True, float_up(loss))
