@@ -91,7 +91,7 @@ certificate, ledger = report.promise(table, chosen_settings)
 with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="below_answers"):
     chart_caption = st.empty()
     # The caption is filled before `draw`: an empty caption has no width, so the progress bar would move at `draw`.
-    chart_caption.caption(answer_words.how_read(answers, name, scale), width="content")
+    chart_caption.caption(answer_words.below_charts(answers, name, scale), width="content")
     progress = st.container(width=420)
 n_drawn = 0
 
@@ -108,7 +108,7 @@ def draw(result: SweepResult) -> None:
         headline.markdown(answer_words.headline(answers, scale))
         answer_charts.dots(answers, name, epsilon, scale, dots, f"dots_{n_drawn}")
     answer_charts.curve(answers, name, epsilon, scale, curve, f"curve_{n_drawn}")
-    chart_caption.caption(answer_words.how_read(answers, name, scale), width="content")
+    chart_caption.caption(answer_words.below_charts(answers, name, scale), width="content")
 
 
 choice, answer = Choice(table, chosen_settings), sorted_answers[0].forest

@@ -59,7 +59,7 @@ def no_need(needed: float, scale: MeasureScale, headrooms: dict[str, Headroom]) 
 
 
 def headline(answers: Answers, scale: MeasureScale) -> str:
-    """State the smallest ε of all forests, and how sure this answer is."""
+    """State the smallest ε of all forests. How sure this answer is stands below the charts (`below_charts`)."""
     wish, needed = answers.wish, scale.text(answers.needed)
     share = next(text for text, value in SURE.items() if value == wish.share)
     if answers.is_partial:
@@ -81,8 +81,7 @@ def headline(answers: Answers, scale: MeasureScale) -> str:
             f"**Smallest ε:** about {text} This is a first look. The answer comes after {N_FIRST} simulated releases "
             "of each forest."
         )
-    text += f" Its releases get {scale.text(first.value or 0.0)} on average."
-    return f"**Smallest ε:** {text} {how_sure(first, answers, scale)}"
+    return f"**Smallest ε:** {text} Its releases get {scale.text(first.value or 0.0)} on average."
 
 
 def _best_mean(answers: Answers, scale: MeasureScale) -> str:
@@ -118,9 +117,12 @@ def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
     return text
 
 
-def how_read(answers: Answers, forest: str, scale: MeasureScale) -> str:
-    """Explain the line and the bands of the curve, and the dots of the forests."""
-    text = f"The line is {forest}: the mean of {answers.result.rests_on}. Dark band: luck of the noise. "
+def below_charts(answers: Answers, forest: str, scale: MeasureScale) -> str:
+    """State how sure the answer is, and explain the line and the bands of the curve, and the dots of the forests."""
+    first = answers.sorted()[0]
+    is_known = first.epsilon is not None and not (answers.is_partial or answers.is_first_look)
+    text = f"{how_sure(first, answers, scale)} " if is_known else ""
+    text += f"The line is {forest}: the mean of {answers.result.rests_on}. Dark band: luck of the noise. "
     if answers.margin_rows is not None:
         reach = answers.reach(forest)
         margin = float((reach.nearly_all - reach.counted).max())
