@@ -106,7 +106,7 @@ def _by_forest(
         return [_record(setting, error, ours, None, WHY["plain"])]
     with_zeros = accuracies(forest(data.domain, **parameters, mode="as_published", rule="clamp"), data, 1, RUNS)
     certified = certified_accuracies(forest(data.domain, **parameters, mode="certified", rule="clamp"), data, 1, RUNS)
-    why = f"{WHY['private']}; with 0 in place of such counts, the figure is {with_zeros.mean():.1f}"
+    why = f"{WHY['private']}; with 0 in place of such counts, ours is {with_zeros.mean():.1f}"
     return [_record(setting, error, ours, certified, why)]
 
 

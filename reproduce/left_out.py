@@ -23,7 +23,7 @@ SUMMARY: Final[dict[str, str]] = {
     "here than printed. The ε does not hold at any value, because the amount of noise reveals the lead. The first "
     "author withdrew the mechanism in 2021.",
     "Nock and Henecka 2020": "Boosted trees beat random forests, as the paper states. But at ε = 0.01, objective "
-    "calibration (α follows the error) is not the best rule here, where the noise of each rule is drawn anew. It is "
+    "calibration (α follows the error) is not the best rule here (each rule has new noise). It is "
     "best on 25 % of our tables; the paper prints 74 %. The ε does not hold, because the weights of the trees are "
     "exact functions of the rows: on Breast Cancer Wisconsin, the forest learns even at ε = 10⁻⁴.",
 }

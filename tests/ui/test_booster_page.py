@@ -77,7 +77,7 @@ def test_the_card_is_the_same_whether_or_not_the_schema_is_public(page):
     certificate, ledger = settings(1e-6).estimator(leaking.domain).preview(leaking.domain, len(leaking.frame))
     assert not certificate.certified
     _, value, note, _ = headline._meaning(Choice(leaking, settings(1e-6)), certificate, ledger)
-    assert value == "≤ 54.8 of 100" and note.endswith("Not promised until the schema is public.")
+    assert value == "≤ 54.8 of 100" and note.endswith("Not promised until all parts of the schema are public.")
 
 
 def test_delta_changes_the_budget_tab_and_the_code(page):
@@ -87,7 +87,7 @@ def test_delta_changes_the_budget_tab_and_the_code(page):
     assert page.toggle(key="delta").value
     assert "What ε = 1 at δ = 10⁻⁶ means" in text
     assert "The costs of Gaussian noise add up in μ², not in ε" in text
-    assert "Number of rows: **one answer** at μ² = " in text
+    assert "Number of rows: asked **once** at μ² = " in text
     assert "tree by tree: **" in text
     assert "δ = 1e-06" in page.code[0].value
     assert page.dataframe[0].value["what"].tolist()[0] == "number of rows"

@@ -61,7 +61,7 @@ def test_the_budget_tab_shows_shares_of_mu_squared(neighbors):
         "add up in μ², not in ε, so the picture shows shares of μ². The whole budget is μ² = 0.05603, which is ε = 1 at"
         in text
     )
-    assert "- Number of rows: **one answer** at μ² = 0.00" in text and "costs **6 % of μ²**." in text
+    assert "- Number of rows: asked **once** at μ² = 0.00" in text and "costs **6 % of μ²**." in text
     assert "**300 answers in sequence** on the same rows, each at μ² = " in text and "cost **94 % of μ²**." in text
     assert ("counts twice in μ, which is four times in μ²" in text) == (neighbors == "replace-one")
     assert "A release would use up 100 % of μ², which is ε = 1 at δ = 10⁻⁶, added up in exact fractions" in text

@@ -41,12 +41,12 @@ def all_of(guarantee, prior=0.5, rows=1) -> str:
 
 def test_sentences_match_golden_texts():
     assert words.frequency(MEMBER, 0.5) == (
-        "Of 100 rows, each is as likely to be in the table as not. By tossing a coin, an attacker is right about 50 of "
-        "them; with the release, **at most 73.2** on average."
+        "Of 100 rows, each is as likely to be in the table as not. By tossing a coin, an attacker guesses about 50 of "
+        "them right; with the release, **at most 73.2** on average."
     )
     assert words.frequency(MEMBER, 0.1) == (
         "Of 100 rows, each is in the table with a chance of 10 %. By always guessing “not in the table”, an attacker "
-        "is right about 90 of them. With the release it is **no more than that**: the best guess stays the same."
+        "guesses about 90 of them right. With the release it is **no more than that**: the best guess stays the same."
     )
     assert words.belief(MEMBER, 0.5) == (
         "An attacker who was 50 % sure that a row is in the table can become **at most 73.2 % sure**, and "

@@ -55,8 +55,8 @@ RULES = {
         "exponential",
         "exponential",
         "certified",
-        "each further row makes a label more likely by the same factor",
-        "draws a label; each further row makes it more likely by the same factor",
+        "each further row multiplies the odds of a label against any other by the same factor",
+        "draws a label; each further row multiplies its odds against any other by the same factor",
     ),
     "global 0/1": Rule(
         "global-01",

@@ -80,10 +80,11 @@ def show(neighbors: str) -> None:
         "verdict “holds” means: a proof says so, and no attack contradicts it. The verdict “nothing found” means: "
         "no attack broke the claim, but there is no proof that it holds. The column “loss computed” has two "
         "meanings. If questions are random and ε is for a row, it is the largest loss of any leaf with few rows, "
-        "plus the ε that was spent before the leaves. Other certified forests are fitted to one table, and again to "
-        "its neighbor with the same noise. Their “loss computed” is the largest loss of these pairs; the true loss "
-        "may be larger. As published, noise is drawn in floating-point numbers (the rounded numbers of ordinary "
-        "programs), for which no finite bound is proved. "
+        "plus the ε that was spent before the leaves. Every other certified forest is fitted to one table, and the fit "
+        "is repeated on the neighbor with the same answers to all questions. For each answer, the audit computes how "
+        "much more likely it can be on one table than on the other. “Loss computed” is the largest sum of these over "
+        "the pairs of tables; the true loss may be larger. As published, noise is drawn in floating-point numbers (the "
+        "rounded numbers of ordinary programs), for which no finite bound is proved. "
         f"Made on {audit['date']}; repeat it with `python -m dpforest.audit`."
     )
 

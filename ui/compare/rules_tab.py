@@ -170,5 +170,8 @@ def sentence(comparisons: Sequence[LineComparison], epsilon: float, scale: Measu
     if first_index == len(comparisons):
         text += f" At every ε here, no {noun} is behind the best by more than luck."
     elif first_index:
-        text += f" Up to ε = {comparisons[first_index - 1].epsilon:g}, no {noun} is behind the best by more than luck."
+        where = "At the smallest" if first_index == 1 else "Up to"
+        text += (
+            f" {where} ε = {comparisons[first_index - 1].epsilon:g}, no {noun} is behind the best by more than luck."
+        )
     return text

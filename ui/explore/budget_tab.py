@@ -129,7 +129,7 @@ def _sentence(entry: LedgerEntry, budget: PrivacyLoss, unit: str | None) -> str:
         counts = "twice in μ, which is four times in μ²"
     twice = f" An exchanged {unit_noun(unit)} counts {counts}: once removed, once added." if entry.rows == 2 else ""
     if entry.composition == "sequential":
-        answers = "**one answer**, which costs" if budget.kind == PURE else f"**one answer** at {each} costs"
+        answers = "asked **once**, which costs" if budget.kind == PURE else f"asked **once** at {each}, which costs"
         if entry.times > 1:
             answers = f"**{entry.times:,} answers in sequence** on the same rows, each at {each}, together cost"
         return f"{_capitalized(entry.what)}: {answers} **{total}**.{twice}"

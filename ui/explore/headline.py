@@ -187,7 +187,7 @@ def _guess_sentence(promise: Guarantee, *, holds: bool) -> str:
         question = f"at whether a {noun} is in the table"
         most = _out_of_100(success_share(promise, VALUE)).removesuffix(" of 100")
         value_sentence = f" A guess at which of two values it has: {most}."
-    not_yet = "" if holds else " Not promised until the schema is public."
+    not_yet = "" if holds else " Not promised until all parts of the schema are public."
     return f"guesses {question} are right (a coin: 50).{value_sentence}{not_yet}"
 
 

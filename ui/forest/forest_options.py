@@ -193,8 +193,8 @@ BETA = Option(
     state.BETA,
     "beta",
     "Weight β of a tree",
-    "How much a tree counts. A weight from the tree's noisy leaves costs no further ε, but on large tables it is so "
-    "small that all trees learn nearly the same.",
+    "How much a tree counts. A weight from the tree's noisy leaves costs no further ε. But on large tables it is so "
+    "small that it hardly changes which rows the next tree attends to, so all trees learn nearly the same.",
     {
         "certified": {"all trees alike": "one", "from the noisy leaves": "post", "asked with noise": "laplace"},
         "as_published": {"exact (paper)": "published", "all trees alike, unlike it": "one"},

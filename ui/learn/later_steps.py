@@ -12,9 +12,10 @@ DEPTH: Final = Step(
     minutes=5,
     badges=("Simulated", "Do not share"),
     title="Depth and empty leaves",
-    text="Nursery again: 100 trees, each row in one tree. Questions have a branch for every answer, so deeper trees "
-    "tell more rows apart. With all rows in every tree and no noise, accuracy on held-out rows is 88.6 % at depth 4, "
-    "94.8 % at depth 6. Empty leaves publish a random label; silence would reveal that they are empty.",
+    text="Nursery again: 100 trees, each row in one tree. Questions have a branch for every answer. Deeper trees ask "
+    "more questions, so they tell more rows apart. With all rows in every tree and no noise, accuracy on held-out rows "
+    "is 88.6 % at depth 4, 94.8 % at depth 6. Empty leaves publish a random label; silence would reveal that they are "
+    "empty.",
     question="At ε = 1, the accuracy at depth 6 is …",
     answers=(
         AnswerOption(
@@ -107,7 +108,7 @@ REBUILD: Final = Step(
     control=Control("ε", ("0.1", "0.3", "1", "3", "10", "30", "exact"), "1"),
     reveal="Mean of 200 classes: exact 30.0, ε = 10: 25.0, ε = 3: 19.4, ε = 1: 16.7, ε = 0.3: 15.5. Any attacker, on "
     "average: at most 18.7 at ε = 1, 16.2 at ε = 0.3.",
-    take_away="At ε = 10 the attacker would still be right about 25 of 30; a coin is right about 15. Small ε, small "
+    take_away="At ε = 10 the attacker would still guess 25 of 30 right; a coin gets about 15. Small ε, small "
     "table: next to nothing leaks, and next to nothing is learned.",
     links=(
         Link(

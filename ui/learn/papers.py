@@ -97,8 +97,8 @@ PAPERS: Final = (
         "As published it does not keep ε: the weights of the trees are exact functions of the rows, and are "
         "published. The certified forest takes them from its noisy leaves, which costs nothing.",
         "On Breast Cancer Wisconsin the published forest has an accuracy of 80 % at ε = 10⁻⁴, as it has at ε = 1. At "
-        "ε = 10⁻⁴ the certified one guesses: its accuracy is 48 %, where always naming the larger class gets "
-        "66 % (means of 30 simulated releases). At such an ε, a forest can learn only from what no noise "
+        "ε = 10⁻⁴ the certified one does no better than a coin: its accuracy is 48 %, where always naming the larger "
+        "class gets 66 % (means of 30 simulated releases). At such an ε, a forest can learn only from what no noise "
         "protects: the exact weights.",
         (("data", "breast_wisconsin"), ("forest", "boosted"), ("mode", "as published"), ("eps", "0.01")),
     ),

@@ -60,8 +60,8 @@ def divided() -> TheoremView:
         f"Dividing the rows has a price, too: a table needs {size_text(needed)} rows so that the rarest leaf of "
         f"depth {depth} has one on average, and {size_text(needed * n_trees)} if {n_trees:,} trees divide them. "
         f"{name} has {rows:,} rows; {reach}. In the paper’s Example 1, each attribute has three values, so a tree of "
-        f"this depth has {3**depth:,} leaves: one is the fullest, and {leaves_without_rarest(depth):,} others have "
-        f"no rare value on their path. For these others, the paper’s formula gives "
+        f"this depth has {3**depth:,} leaves. The fullest leaf and {leaves_without_rarest(depth):,} others have no "
+        f"rare value on their path. For these others, the paper’s formula gives "
         f"{max(leaves_without_rarest(depth, 'published'), 0)} instead of {leaves_without_rarest(depth):,}."
     )
     flips = f"Flipped labels by trees: at {n_trees:,} {share(_flip(published.disjoint))} with divided rows and "

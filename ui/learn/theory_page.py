@@ -78,7 +78,10 @@ def show() -> None:
         st.markdown(view.status.line)
         if view.is_for_curator:
             badge("Do not share")
-            st.caption("The text here and below the charts states the exact number of rows of the table.")
+            st.caption(
+                "The text here and below the charts states the exact number of rows of the table. ε does not cover "
+                "it, so do not share this text if the number is private."
+            )
     with picture:
         _draw_pictures(view)
     with st.sidebar, st.container(horizontal=True, gap="small"):

@@ -195,8 +195,8 @@ def other_rows() -> TheoremView:
     note = (
         f"This theorem needs {k:,} trees, four times as many as the theorem for training rows. That one allows an "
         f"error of {at_most(trained)}. If the counts have noise, K/2 takes the place of K, and the error is "
-        f"{at_most(halved)}. The theorem needs leaves that look alike in training rows and other rows; the held-out "
-        "accuracy that Explore simulates needs no such thing."
+        f"{at_most(halved)}. The theorem holds only if the classes have about the same shares in a leaf for training "
+        "rows and for other rows. The held-out accuracy in Explore does not need this condition."
     )
     alt = f"Probability that the bound on other rows holds: {size_text(chance)} at {size_text(n)} rows."
     status = BoundStatus(chance > 0 and limit < min(guessing, 0.5), why)

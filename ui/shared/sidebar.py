@@ -117,7 +117,7 @@ def _upload() -> Table | None:
         attached = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = (
             "forgotten when you press “Clear my data”. If you only close the page, they stay for at "
-            "least two minutes. After that, they go when any other page of the app is closed, or when the app stops"
+            "least two minutes. After that, they are deleted when anybody closes a page of the app, or when it stops"
         )
         saved = (
             " The app saves what you state about its columns, your answers and the settings as a project (page "
@@ -308,7 +308,8 @@ def share(choice: Choice) -> DeltaGenerator:
             on_click=clear,
             help="Forget uploads, edits and the forests of this session. What was spent stays in this session's "
             "sum, because whoever has a released forest still has it. The sum does not name your files. If a "
-            "forest was released, the sum keeps the name of the column that identifies persons, as the file does."
+            "forest was released, the sum keeps the name of the column that identifies persons; the file of the forest "
+            "has that name, too."
             f"{open_project.WHAT_STAYS if is_kept() else ''}",
         )
     return figures_button
