@@ -109,7 +109,7 @@ def frequency(game: DistinguishingGame, prior: float) -> str:
         start = f"{subject} in the table, each has {chance_text}."
         likelier = "A" if prior > 0.5 else "B"
     guess = "tossing a coin" if prior == 0.5 else f"always guessing {likelier}"
-    without_text = f"{start} By {guess}, an attacker guesses {of_100(without)} of them right"
+    without_text = f"{start} By {guess}, an attacker guesses about {of_100(without)} of them right"
     if game.guarantee.kind == "none":
         return f"{without_text}; with the release, perhaps **all 100**."
     if right <= without + 1e-12:

@@ -170,8 +170,7 @@ def sentence(comparisons: Sequence[LineComparison], epsilon: float, scale: Measu
     if first_index == len(comparisons):
         text += f" At every ε here, no {noun} is behind the best by more than luck."
     elif first_index:
-        where = "At the smallest" if first_index == 1 else "Up to"
-        text += (
-            f" {where} ε = {comparisons[first_index - 1].epsilon:g}, no {noun} is behind the best by more than luck."
-        )
+        last = f"ε = {comparisons[first_index - 1].epsilon:g}"
+        where = f"At {last}, the smallest here" if first_index == 1 else f"Up to {last}"
+        text += f" {where}, no {noun} is behind the best by more than luck."
     return text
