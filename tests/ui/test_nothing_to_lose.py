@@ -186,7 +186,11 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
             0.8,
             "Even at ε = 10 guessing does as well as this forest; a forest of its kind without noise reaches 80.0 %.",
         ),
-        ([0.6, 0.7, 0.75, 0.77], 0.8, "Even at ε = 10 it stays 3.0 points below a forest of its kind without noise."),
+        (
+            [0.6, 0.7, 0.75, 0.77],
+            0.8,
+            "Even at ε = 10, this forest stays 3.0 points below a forest of its kind without noise.",
+        ),
         (
             [0.6, 0.76, 0.74, 0.72],
             0.8,

@@ -105,8 +105,8 @@ def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
     if check.is_sure:
         text = (
             f"Checked: {check.reached} of {check.releases} further simulated releases {reach}. So at least "
-            f"{percent_down(check.at_least)} of all releases reach it. The chance that any such "
-            "statement, for any of the forests here, is wrong is at most 5 %."
+            f"{percent_down(check.at_least)} of all releases reach it. The chance that at "
+            "least one such statement about the forests here is wrong is at most 5 %."
         )
     else:
         so_far = f"so far {check.reached} of {check.releases} {reach}" if check.releases else "it starts now"

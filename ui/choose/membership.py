@@ -91,8 +91,8 @@ def _game(settings: ForestSettings, is_replaced: bool) -> str:
         coin = "A fair coin decides whether the record is in the table or is left out."
     if greedy:
         knows = (
-            "This attacker has every other record. To learn what differs, the attacker may fit the forest any number "
-            "of times, with this record and without it."
+            "This attacker knows this record and all others, but not the coin. To learn what differs, the attacker may "
+            "fit the forest any number of times, with this record and without it."
         )
     else:
         knows = (

@@ -197,9 +197,9 @@ def _belief_sentences(promise: Guarantee) -> str | None:
     The result is None if δ > 0, because rare releases may then change a belief without limit.
 
     >>> print(_belief_sentences(Guarantee(1.0)).partition(" Differential")[0])
-    The number on the card is a mean over releases. After any one release, an attacker who was 50 % sure that a row is \
-in the table can become at most 73.2 % sure. If the attacker asks which of two values a row has, 50 % can become \
-at most 88.1 %.
+    The number on the card is a bound for this forest, on average over its releases; another forest may have another \
+bound at the same ε. After any one release, an attacker who was 50 % sure that a row is in the table can become at \
+most 73.2 % sure. If the attacker asks which of two values a row has, 50 % can become at most 88.1 %.
     """
     if promise.delta:
         return None
@@ -215,7 +215,8 @@ at most 88.1 %.
         )
         membership_odds = f"a {noun} is in the table by at most {_factor(epsilon)}, and the odds that "
     return (
-        "The number on the card is a mean over releases. After any one release, an attacker who was 50 % sure "
+        "The number on the card is a bound for this forest, on average over its releases; another forest may have "
+        "another bound at the same ε. After any one release, an attacker who was 50 % sure "
         f"{belief} can become at most {most_sure} sure.{sure_of_value} Differential privacy bounds how much odds can "
         f"change: the release multiplies or divides the odds that {membership_odds}a {noun} in the table has one value "
         f"rather than another by at most {factor}. This holds if an attacker's beliefs about other {noun}s do not "

@@ -236,7 +236,7 @@ BUDGET: Final = Step(
 STEPS: Final = (HOOK, LEAF, PROMISE, VOTES, BUDGET, DEPTH, PROOF, REBUILD, CHOOSE)
 FOOTER: Final = (
     "Neighboring tables differ by one row, added or removed (add-remove); δ = 0. If a table declares a column of "
-    "identifiers, ε holds for a person with all their rows. Names are made up. The rows of Nursery were made from "
-    "rules for judging applications, and are no real families; the bank’s customers are people of a census. Some "
-    "forests elsewhere in the app spend δ > 0."
+    "identifiers, ε holds for a person with all their rows. Names are made up. Two tables of the lesson are not what "
+    "their stories say: the rows of Nursery were made from rules for judging applications, not from families, and the "
+    "bank’s customers are people of a census. Some forests elsewhere in the app spend δ > 0."
 )

@@ -159,8 +159,8 @@ def what_privacy_costs(
         )
     else:
         text = (
-            f"Even at {last} it stays {points(headroom.nonprivate - means[-1])} below a forest of its kind without "
-            "noise."
+            f"Even at {last}, this forest stays {points(headroom.nonprivate - means[-1])} below a forest of its kind "
+            "without noise."
         )
     if headroom.best is not None and best_name is not None and headroom.best > headroom.nonprivate:
         text += f" The best model without privacy ({best_name}) reaches {percent(headroom.best)}."
