@@ -53,7 +53,7 @@ def choose(page: Page, results: Results) -> None:
     """Measure Choose ε on a server that has computed nothing for Adult."""
     visit_explore(page)
     start = time.perf_counter()
-    time_page(page, results, "Choose ε", CHOOSE, "text=Smallest ε:")
+    time_page(page, results, "Choose ε", CHOOSE, "text=/^Smallest ε for/")
     results.add("Choose ε: checked", seconds_until(page, "text=Checked:", start))
     for key in ("ArrowRight", "ArrowLeft"):
         results.add("Choose ε: marker", press(page, "at ε", key))

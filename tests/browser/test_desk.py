@@ -55,11 +55,11 @@ def test_moving_epsilon_changes_the_words_and_not_the_lines(explore: Explore) ->
 def test_an_accuracy_finds_its_epsilon_and_a_report(explore: Explore) -> None:
     """While the page simulates releases, a user can read the answer, move the accuracy and download the report."""
     visit(explore, "Choose_epsilon", data="zoo", sure="8 in 10 releases", margin="false", choose_tab="Report")
-    answer = explore.main.get_by_text(re.compile("^Smallest ε: .* reach"))
-    asked = re.search(r"reach ([\d.]+) %", answer.inner_text())
+    answer = explore.main.get_by_text(re.compile("^Smallest ε for"))
+    asked = re.search(r"for ([\d.]+) %", answer.inner_text())
     assert asked
     explore.main.get_by_role("slider", name=re.compile("^Accuracy that you need")).press("ArrowRight")
-    expect(answer).to_contain_text(f"reach {float(asked[1]) + 0.5:.1f} %")
+    expect(answer).to_contain_text(f"for {float(asked[1]) + 0.5:.1f} %")
     with explore.page.expect_download() as download:
         explore.main.get_by_role("button", name="Download the report").click()
     assert download.value.suggested_filename == "privacy_report.html"

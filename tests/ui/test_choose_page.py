@@ -74,7 +74,8 @@ def test_the_answer_equals_that_of_the_engine_and_is_selected(choose, measure, k
     value, column = (float(need) / 100, "accuracy") if key == "need" else (float(need), "auc")
     first = min((engine_answer(kind, value, 0.8, column) for kind in KINDS), key=lambda a: a.epsilon or math.inf)
     assert first.is_sure
-    assert f"**Smallest ε:** **{first.epsilon:g}**, with **{first.forest}**" in words(page)
+    asked = f"{need} %" if key == "need" else need
+    assert f"**Smallest ε for {asked}:** **{first.epsilon:g}**, with **{first.forest}**" in words(page)
     assert f"Checked: {first.check.reached} of {first.check.releases} further simulated releases reach" in words(page)
     assert looked_at(page) == (first.forest, first.epsilon)
     curve, dots = (json.loads(chart.proto.spec) for chart in page.get("plotly_chart")[:2])

@@ -15,7 +15,7 @@ from ui.jobs.results import SweepResult
 from ui.shared.headroom_words import what_helps, what_privacy_costs
 
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
-CHEAP = ("costs this forest less than", "takes less than a quarter", "Smallest ε:", "price of privacy is")
+CHEAP = ("costs this forest less than", "takes less than a quarter", "Smallest ε for", "price of privacy is")
 
 
 def heavy_tails() -> bytes:

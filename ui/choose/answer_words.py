@@ -78,10 +78,10 @@ def headline(answers: Answers, scale: MeasureScale) -> str:
     text = f"**{first.epsilon:g}**{claimed}, with **{first.forest}**{others_text}."
     if answers.is_first_look:
         return (
-            f"**Smallest ε:** about {text} This is a first look. The answer comes after {N_FIRST} simulated releases "
+            f"**Smallest ε for {needed}:** about {text} This is a first look. The answer comes after {N_FIRST} simulated releases "
             "of each forest."
         )
-    return f"**Smallest ε:** {text} Its releases get {scale.text(first.value or 0.0)} on average."
+    return f"**Smallest ε for {needed}:** {text} Its releases get {scale.text(first.value or 0.0)} on average."
 
 
 def _best_mean(answers: Answers, scale: MeasureScale) -> str:
