@@ -78,8 +78,8 @@ def headline(answers: Answers, scale: MeasureScale) -> str:
     text = f"**{first.epsilon:g}**{claimed}, with **{first.forest}**{others_text}."
     if answers.is_first_look:
         return (
-            f"**Smallest ε for {needed}:** about {text} This is a first look. The answer comes after {N_FIRST} simulated "
-            "releases of each forest."
+            f"**Smallest ε for {needed}:** about {text} This is a first look. The answer comes after {N_FIRST} "
+            "simulated releases of each forest."
         )
     return f"**Smallest ε for {needed}:** {text} Its releases get {scale.text(first.value or 0.0)} on average."
 
