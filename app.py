@@ -30,15 +30,20 @@ else:  # Streamlit imports this file once at its start, and takes the server `ap
     process.apply()
     print(addresses(), HostNames.of_config(), sep="\n", flush=True)
 
+    is_loaded = threading.Event()
+
     def import_first_page() -> None:
         """Import the modules of the first page, which takes two seconds, while the browser starts."""
-        import_module("ui.explore.page")
-        process.freeze_modules()
+        try:
+            import_module("ui.explore.page")
+            process.freeze_modules()
+        finally:
+            is_loaded.set()  # if the import fails, the page shows the error
 
     threading.Thread(target=import_first_page, daemon=True).start()
     layers = [
         Middleware(Guard),
-        Middleware(Sessions, limits=limits),
+        Middleware(Sessions, limits=limits, is_loaded=is_loaded),
         Middleware(Uploads, no_memory=limits.no_memory),
         Middleware(BrowserCookie),
         Middleware(FrontEnd),

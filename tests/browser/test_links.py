@@ -92,13 +92,10 @@ def test_an_answer_is_taken_to_explore(explore: Explore) -> None:
     explore.page.goto(f"{explore.url}/Choose_epsilon?{query}")
     explore.page.get_by_role("link", name="Take to Explore: multinomial at ε = 0.4").click()
     expect(explore.headline).to_contain_text("What ε = 0.4 means")
+    settings = {"data": "zoo", "forest": "multinomial", "eps": "0.4", "neighbors": "a row exchanged"}
+    explore.page.wait_for_url(lambda _: explore.settings() == settings)
     idle(explore.page)
-    assert explore.settings() == {
-        "data": "zoo",
-        "forest": "multinomial",
-        "eps": "0.4",
-        "neighbors": "a row exchanged",
-    }
+    assert explore.settings() == settings
     expect(explore.exact_values().get_by_role("switch", name="Depth and trees by rule")).to_be_checked()
     explore.page.keyboard.press("Escape")
     expect(explore.page.get_by_role("button", name="Release this forest")).to_be_enabled()

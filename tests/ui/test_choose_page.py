@@ -76,7 +76,9 @@ def test_the_answer_equals_that_of_the_engine_and_is_selected(choose, measure, k
     assert first.is_sure
     asked = f"{need} %" if key == "need" else need
     assert f"**Smallest ε for {asked}:** **{first.epsilon:g}**, with **{first.forest}**" in words(page)
-    assert f"Checked: {first.check.reached} of {first.check.releases} further simulated releases reach" in words(page)
+    assert f"is checked: {first.check.reached} of {first.check.releases} further simulated releases reach" in words(
+        page
+    )
     assert looked_at(page) == (first.forest, first.epsilon)
     curve, dots = (json.loads(chart.proto.spec) for chart in page.get("plotly_chart")[:2])
     assert f"{first.forest} at ε = {first.epsilon:g}" in json.dumps(dots, ensure_ascii=False)
@@ -94,10 +96,15 @@ def test_the_figure_of_a_forest_is_that_of_explore(choose):
     assert f"ε = 1: {100 * mean:.1f} % on average" in text
 
 
+def test_a_value_that_guessing_reaches_is_not_checked(choose):
+    text = words(choose(margin="false", need="61.0"))
+    assert "**61.0 % needs no forest and no ε.**" in text and "The line is" in text and "The check of" not in text
+
+
 def test_without_further_releases_no_answer_is_sure(choose, monkeypatch):
     monkeypatch.setattr(Answers, "check", lambda self, forests, place: iter(()))
     text = words(choose(need="70.0"))
-    assert "The check takes" in text and "so at least" not in text
+    assert "The check of " in text and "so at least" not in text
 
 
 def test_releases_of_the_choice_have_no_part_in_the_check():
@@ -273,7 +280,7 @@ def test_the_share_of_releases_starts_at_nine_in_ten(choose):
     page.query_params.update({"data": SMALL, "need": "80.0"})
     page.run()
     assert page.selectbox(key="sure").value == "9 in 10 releases"
-    checked = re.search(r"Checked: (\d+) of (\d+) further simulated releases .* So at least ([\d.]+) %", words(page))
+    checked = re.search(r"is checked: (\d+) of (\d+) further simulated releases .* So at least ([\d.]+) %", words(page))
     assert int(checked[2]) >= 46 and 90 <= float(checked[3]) <= 100 * int(checked[1]) / int(checked[2])
 
 

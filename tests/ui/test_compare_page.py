@@ -402,7 +402,7 @@ def test_strategies_that_differ_by_chance_are_reported_as_equal():
         return rules_tab.sentence(rules_tab.compare_lines(done, "accuracy", 10_000), 1.0, scale, "strategy")
 
     assert sentence_for(0.05).endswith(
-        "Behind it by more than luck: α = 1 (5.0 points). At ε = 0.1, the smallest here, no strategy is behind the "
+        "Behind it by more than luck: α = 1 (5.0 points). At ε = 0.1, the smallest compared, no strategy is behind the "
         "best by more than luck."
     )
     assert sentence_for(0.004).endswith(" At every ε here, no strategy is behind the best by more than luck.")

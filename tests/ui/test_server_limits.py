@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 from typing import Any
 
 import pytest
@@ -18,7 +19,9 @@ class Server:
     """The middleware before an app that accepts websockets and answers pages, as Streamlit does."""
 
     def __init__(self, **limits: Any) -> None:
-        self.layer = Sessions(self._app, ServerLimits(**limits))
+        self.is_loaded = threading.Event()
+        self.is_loaded.set()
+        self.layer = Sessions(self._app, ServerLimits(**limits), self.is_loaded)
 
     async def _app(self, scope, receive, send) -> None:
         if scope["type"] == "websocket":
@@ -83,6 +86,22 @@ def test_a_page_beyond_the_limit_is_a_sentence_until_a_tab_closes():
         await first.close()
         assert (await server.page())[0] == 200
         await second.close()
+
+    asyncio.run(visit())
+
+
+def test_no_session_opens_before_all_modules_are_frozen():
+    async def visit():
+        server = Server(sessions=2)
+        server.is_loaded.clear()
+        assert (await server.page())[0] == 200, "a page is sent meanwhile"
+        tab = Tab(server)
+        await settled()
+        assert tab.sent == []
+        server.is_loaded.set()
+        async with asyncio.timeout(60):
+            await tab.close()
+        assert tab.sent == [{"type": "websocket.accept"}]
 
     asyncio.run(visit())
 

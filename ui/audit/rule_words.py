@@ -55,8 +55,8 @@ RULES = {
         "exponential",
         "exponential",
         "certified",
-        "each further row multiplies the odds of a label against any other by the same factor",
-        "draws a label; each further row multiplies its odds against any other by the same factor",
+        "each further row of a label multiplies its odds against any other label by the same factor",
+        "draws a label; each further row of a label multiplies its odds against any other label by the same factor",
     ),
     "global 0/1": Rule(
         "global-01",

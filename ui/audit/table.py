@@ -81,11 +81,12 @@ def show(neighbors: str) -> None:
         "no attack broke the claim, but there is no proof that it holds. The column “loss computed” has two "
         "meanings. If questions are random and ε is for a row, it is the largest loss of any leaf with few rows, "
         "plus the ε that was spent before the leaves. Every other certified forest is fitted to one table, and the fit "
-        "is repeated on the neighbor with the same answers to all questions. For each answer, the audit computes how "
-        "much more likely it can be on one table than on the other. “Loss computed” is the largest sum of these over "
-        "the pairs of tables; the true loss may be larger. As published, noise is drawn in floating-point numbers (the "
-        "rounded numbers of ordinary programs), for which no finite bound is proved. "
-        f"Made on {audit['date']}; repeat it with `python -m dpforest.audit`."
+        "is repeated on the neighbor with the same answers to all questions. For each question, the audit computes the "
+        "largest log-ratio: the logarithm of how much more likely an answer is on one table than on the other. “Loss "
+        "computed” is the largest sum of these log-ratios over the pairs of tables. (With Gaussian noise, μ² is summed "
+        "instead, and the table states ε at δ = 10⁻⁶.) The true loss may be larger. As published, noise is "
+        "drawn in floating-point numbers (the rounded numbers of ordinary programs), for which no finite bound is "
+        f"proved. Made on {audit['date']}; repeat it with `python -m dpforest.audit`."
     )
 
 

@@ -97,20 +97,23 @@ def _best_mean(answers: Answers, scale: MeasureScale) -> str:
     )
 
 
-def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
+def _how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
     """State the result of the check of an answer so far, and the last smaller ε that failed the check."""
     check, needed = answer.check, scale.text(answers.needed)
     assert check is not None
     reach = f"reach {needed}{', even with the margin for held-out rows subtracted' if answers.wish.margin else ''}"
     if check.is_sure:
         text = (
-            f"Checked: {check.reached} of {check.releases} further simulated releases {reach}. So at least "
-            f"{percent_down(check.at_least)} of all releases reach it. The chance that at "
-            "least one such statement about the forests here is wrong is at most 5 %."
+            f"{answer.forest} at ε = {answer.epsilon:g} is checked: {check.reached} of {check.releases} further "
+            f"simulated releases {reach}. So at least {percent_down(check.at_least)} of all its releases reach it. The "
+            "chance that at least one such statement about the forests here is wrong is at most 5 %."
         )
     else:
         so_far = f"so far {check.reached} of {check.releases} {reach}" if check.releases else "it starts now"
-        text = f"The check takes {check.until} further simulated releases; {so_far}."
+        text = (
+            f"The check of {answer.forest} at ε = {answer.epsilon:g} takes {check.until} further simulated releases; "
+            f"{so_far}."
+        )
     for epsilon, failed in answer.failed[-1:]:
         n_missed = failed.releases - failed.reached
         text += f" At ε = {epsilon:g}, {n_missed} of {failed.releases} fell short."
@@ -120,8 +123,9 @@ def how_sure(answer: Answer, answers: Answers, scale: MeasureScale) -> str:
 def below_charts(answers: Answers, forest: str, scale: MeasureScale) -> str:
     """State how sure the answer is, and explain the line and the bands of the curve, and the dots of the forests."""
     first = answers.sorted()[0]
-    is_known = first.epsilon is not None and not (answers.is_partial or answers.is_first_look)
-    text = f"{how_sure(first, answers, scale)} " if is_known else ""
+    is_needed = answers.needed > (scale.floor or 0.0)  # otherwise no release is simulated for a check
+    is_checked = is_needed and first.check is not None and not (answers.is_partial or answers.is_first_look)
+    text = f"{_how_sure(first, answers, scale)} " if is_checked else ""
     text += f"The line is {forest}: the mean of {answers.result.rests_on}. Dark band: luck of the noise. "
     if answers.margin_rows is not None:
         reach = answers.reach(forest)

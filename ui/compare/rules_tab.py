@@ -171,6 +171,6 @@ def sentence(comparisons: Sequence[LineComparison], epsilon: float, scale: Measu
         text += f" At every ε here, no {noun} is behind the best by more than luck."
     elif first_index:
         last = f"ε = {comparisons[first_index - 1].epsilon:g}"
-        where = f"At {last}, the smallest here" if first_index == 1 else f"Up to {last}"
+        where = f"At {last}, the smallest compared" if first_index == 1 else f"Up to {last}"
         text += f" {where}, no {noun} is behind the best by more than luck."
     return text

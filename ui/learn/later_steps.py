@@ -12,8 +12,8 @@ DEPTH: Final = Step(
     minutes=5,
     badges=("Simulated", "Do not share"),
     title="Depth and empty leaves",
-    text="Nursery again: 100 trees, each row in one tree. Questions have a branch for every answer. Deeper trees ask "
-    "more questions, so they tell more rows apart. With all rows in every tree and no noise, accuracy on held-out rows "
+    text="Nursery again: 100 trees, each row in one tree. Questions have a branch for every answer. Deeper trees "
+    "tell more rows apart. With all rows in every tree and no noise, accuracy on held-out rows "
     "is 88.6 % at depth 4, 94.8 % at depth 6. Empty leaves publish a random label; silence would reveal that they are "
     "empty.",
     question="At ε = 1, the accuracy at depth 6 is …",

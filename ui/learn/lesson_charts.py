@@ -155,9 +155,10 @@ def _proof(setting: str, is_shown: bool, n_redraws: int) -> DrawnChart:
         (x, x_limits), (y, y_limits) = _with_limits(b, n), _with_limits(a, n)
         points[rule] = ((x, y), x_limits, y_limits)
     fig = lesson_attacks.promise_counted(chance_b, points)
-    proves = f"a loss ≥ {lesson_facts.loss_down(counted.loss_bound)}" if counted.loss_bound > 0 else "nothing"
+    proved = f"proves a loss ≥ {lesson_facts.loss_down(counted.loss_bound)}"
+    proves = f"With 99.9 % confidence this {proved}." if counted.loss_bound > 0 else "This proves nothing."
     hits = f"Rule of 2017: {counted.paper[0]:,} with A, {counted.paper[1]:,} with B."
-    below = f"{hits} With 99.9 % confidence this proves {proves}."
+    below = f"{hits} {proves}"
     other = f"Permute-and-flip: {counted.certified[0]:,} with A, {counted.certified[1]:,} with B."
     limit = "The limit is 2.72 times the share with B."
     return fig, f"How often class 2 came in {setting} releases. {below} {other} {limit}", below

@@ -56,13 +56,14 @@ def divided() -> TheoremView:
     reach = f"with this share its rarest leaf would have a row on average at every depth up to {DEEPEST}"
     if empty:
         reach = f"with this share its rarest leaf would have less than one row on average from depth {empty} on"
+    n_others = leaves_without_rarest(depth)
     note = (
         f"Dividing the rows has a price, too: a table needs {size_text(needed)} rows so that the rarest leaf of "
         f"depth {depth} has one on average, and {size_text(needed * n_trees)} if {n_trees:,} trees divide them. "
         f"{name} has {rows:,} rows; {reach}. In the paper’s Example 1, each attribute has three values, so a tree of "
-        f"this depth has {3**depth:,} leaves. The fullest leaf and {leaves_without_rarest(depth):,} others have no "
-        f"rare value on their path. For these others, the paper’s formula gives "
-        f"{max(leaves_without_rarest(depth, 'published'), 0)} instead of {leaves_without_rarest(depth):,}."
+        f"this depth has {3**depth:,} leaves. Besides the fullest leaf, {n_others:,} "
+        f"{'leaf has' if n_others == 1 else 'leaves have'} no rare value on the path. For this number, the paper’s "
+        f"formula gives {max(leaves_without_rarest(depth, 'published'), 0)}."
     )
     flips = f"Flipped labels by trees: at {n_trees:,} {share(_flip(published.disjoint))} with divided rows and "
     flips += f"{share(_flip(published.shared))} with divided ε as published, {share(_flip(counts))} by counts."

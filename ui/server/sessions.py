@@ -8,6 +8,7 @@ the session and frees its rows two minutes later. If a browser does not open tha
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import Final
 
@@ -28,10 +29,19 @@ _GONE: Final = 1001  # code of a websocket that is closed because nobody uses it
 
 
 class Sessions:
-    """Middleware that refuses sessions beyond the limits, and closes idle ones."""
+    """Middleware that refuses sessions beyond the limits, and closes idle ones.
 
-    def __init__(self, app: ASGIApp, limits: ServerLimits) -> None:
-        self._app, self._limits = app, limits
+    Parameters
+    ----------
+    app : ASGIApp
+        The app behind this middleware.
+    limits : ServerLimits
+    is_loaded : threading.Event
+        Set when the modules of the app are imported and frozen (`process.freeze_modules`). No session opens before.
+    """
+
+    def __init__(self, app: ASGIApp, limits: ServerLimits, is_loaded: threading.Event) -> None:
+        self._app, self._limits, self._is_loaded = app, limits, is_loaded
         self._n_open = 0
         self._opening: list[float] = []  # when each page was sent that has not opened its websocket yet
 
@@ -67,6 +77,8 @@ class Sessions:
         del self._opening[:1]  # the page that was sent first is assumed to open this websocket
         self._n_open += 1
         try:
+            if not self._is_loaded.is_set():
+                await asyncio.to_thread(self._is_loaded.wait)
             await self._app(scope, self._until_idle(receive, send), send)
         finally:
             self._n_open -= 1

@@ -116,8 +116,8 @@ def _upload() -> Table | None:
         file = state.ATTACHED.value = file or state.ATTACHED.value
         attached = f"Attached: {plain(file.name, 40)}. " if file is not None else ""
         forgotten = (
-            "forgotten when you press “Clear my data”. If you only close the page, they stay for at "
-            "least two minutes. After that, they are deleted when anybody closes a page of the app, or when it stops"
+            "forgotten when you press “Clear my data”. If you only close the page, they stay for at least two "
+            "minutes. After that, they are deleted when anybody closes a page of the app, or when the app stops"
         )
         saved = (
             " The app saves what you state about its columns, your answers and the settings as a project (page "

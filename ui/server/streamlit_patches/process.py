@@ -173,7 +173,8 @@ def freeze_modules() -> None:
     """Exclude all objects that exist now, which are mostly imported modules, from garbage collection.
 
     A frozen object is never collected if it becomes part of a cycle that nothing refers to. So this function must run
-    before sessions hold tables: when it ran after them, the server kept their tables until its end.
+    before the first session exists: the server would keep an older session, and its tables, until the server's end.
+    `Sessions` makes browsers wait for this function.
 
     Reason: a full collection visits all objects, and all threads wait for it, because it holds Python's lock. By
     default, Streamlit makes a full collection after each run of a page; `.streamlit/config.toml` turns this off by
