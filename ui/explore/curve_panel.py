@@ -89,7 +89,7 @@ class Panel:
         self._name = measure_name if measure_name in MEASURES else "accuracy"
         self.measure = MEASURES[self._name]
         self._drawn, self._redrawn = self._figure(result), 0
-        with st.expander("The curve as a chart, with a forest of its kind without noise, and with ε of known releases"):
+        with st.expander("Chart of the curve, of your kind of forest without noise, and of the ε of known releases"):
             self._place = st.empty()
             chart(self._drawn, self._alt(result), self._place, title=_TITLE, key="curve_0")
         with st.container(

@@ -92,8 +92,8 @@ class KeyFigures:
                 percent(float(accuracy.mean())),
                 _spread(accuracy) + remark + _mean_over_classes(balanced, is_balanced_shown),
                 "Share of held-out rows, set aside from the fit, that the forest gets right. A release is a forest "
-                "drawn to be published; each simulated one redraws trees, noise, and which row goes to which tree. ± "
-                "is the standard deviation.",
+                "that is published. A simulated release is drawn in the same way, with new trees and new noise, but is "
+                "not published. ± is the standard deviation.",
             ),
             self._without_privacy(result, is_balanced_shown),
             (
@@ -102,7 +102,7 @@ class KeyFigures:
                 "guessing, with no forest at all" + _mean_over_classes(1 / floor["classes"], is_balanced_shown),
                 "Share of held-out rows that are right if the guess is always the most frequent class."
                 + (
-                    " It is high because one class is frequent; balanced accuracy is the mean over classes."
+                    " It is high because one class is frequent. “Mean over classes” (balanced accuracy) counts all classes alike."
                     if is_balanced_shown
                     else ""
                 ),
@@ -116,12 +116,12 @@ class KeyFigures:
     def _without_privacy(self, result: SweepResult, is_balanced_shown: bool) -> tuple[str, str, str, str | None]:
         """Return the texts of the best model without privacy. The note states this forest's accuracy without noise."""
         without_noise = float(result.without_noise("accuracy").mean())
-        same_forest = f"accuracy of this kind of forest without noise: {percent(without_noise)}"
+        same_forest = f"your kind of forest without noise: {percent(without_noise)}"
         help = (
             "The best of the models without privacy that the app tries, on the same held-out rows: scikit-learn's "
             "CART, scikit-learn's random forest (Breiman's), and a forest of the same kind as yours without noise. "
-            "This last forest has all rows in every tree and, if a rule sets the depth, the deepest trees that the "
-            "rule allows. So the gap to it does not come from noise alone. The page Compare also shows the other "
+            "This last forest differs from yours in more than noise: every tree has all rows and, if a rule sets the "
+            "depth, the largest depth that the rule allows. The page Compare also shows the other "
             "forests without noise."
         )
         best, balanced = (
@@ -179,14 +179,14 @@ def _guess_sentence(promise: Guarantee, *, holds: bool) -> str:
     """Return a note that explains the number of `_out_of_100`: which guesses of an attacker it counts.
 
     >>> _guess_sentence(Guarantee(1.0), holds=True)
-    'guesses at whether a row is in the table are right (a coin: 50). A guess at which of two values it has: ≤ 81.7.'
+    'guesses at whether a row is in the table are right (a coin: 50). Guesses at which of two values a row has: ≤ 81.7.'
     """
     noun = unit_noun(promise.unit)
     question, value_sentence = f"at which of two values a {noun} in the table has", ""
     if MEMBERSHIP in promise.questions:
         question = f"at whether a {noun} is in the table"
         most = _out_of_100(success_share(promise, VALUE)).removesuffix(" of 100")
-        value_sentence = f" A guess at which of two values it has: {most}."
+        value_sentence = f" Guesses at which of two values a {noun} has: {most}."
     not_yet = "" if holds else " Not promised until all parts of the schema are public."
     return f"guesses {question} are right (a coin: 50).{value_sentence}{not_yet}"
 
@@ -197,8 +197,8 @@ def _belief_sentences(promise: Guarantee) -> str | None:
     The result is None if δ > 0, because rare releases may then change a belief without limit.
 
     >>> print(_belief_sentences(Guarantee(1.0)).partition(" Differential")[0])
-    The number on the card is a bound for this forest, on average over its releases; another forest may have another \
-bound at the same ε. After any one release, an attacker who was 50 % sure that a row is in the table can become at \
+    On average over the releases of this forest, an attacker is right in at most as many guesses as the card says; \
+another forest may have another bound at the same ε. After any one release, an attacker who was 50 % sure that a row is in the table can become at \
 most 73.2 % sure. If the attacker asks which of two values a row has, 50 % can become at most 88.1 %.
     """
     if promise.delta:
@@ -213,14 +213,14 @@ most 73.2 % sure. If the attacker asks which of two values a row has, 50 % can b
             f" If the attacker asks which of two values a {noun} has, 50 % can become at most "
             f"{share_text(epsilon_of_value)}."
         )
-        membership_odds = f"a {noun} is in the table by at most {_factor(epsilon)}, and the odds that "
+        membership_odds = f"a {noun} is in the table by at most {_factor(epsilon)}. It changes the odds that "
     return (
-        "The number on the card is a bound for this forest, on average over its releases; another forest may have "
-        "another bound at the same ε. After any one release, an attacker who was 50 % sure "
-        f"{belief} can become at most {most_sure} sure.{sure_of_value} Differential privacy bounds how much odds can "
-        f"change: the release multiplies or divides the odds that {membership_odds}a {noun} in the table has one value "
-        f"rather than another by at most {factor}. This holds if an attacker's beliefs about other {noun}s do not "
-        "depend on this one."
+        "On average over the releases of this forest, an attacker is right in at most as many guesses as the card says; "
+        "another forest may have another bound at the same ε. After any one release, an attacker who was 50 % sure "
+        f"{belief} can become at most {most_sure} sure.{sure_of_value} Differential privacy bounds how much a release "
+        f"can multiply or divide odds: the odds that {membership_odds}a {noun} in the table has one value rather than "
+        f"another by at most {factor}. This holds if what an attacker believes about other {noun}s does not depend on "
+        f"this {noun}."
     )
 
 

@@ -132,8 +132,8 @@ def _whole_tree(
         f"The whole tree: {plural(nodes.trees.n_leaves, 'leaf', 'leaves')} on {plural(deepest + 1, 'level')}",
         "Do not share",
         help="One stripe for each level of the tree, the root on top. Color is the rate at which the label of a leaf "
-        "flips away from the most frequent class. Above the leaves, it is the mean over the "
-        f"{view.counted} of the table that reach the node.",
+        "flips away from the most frequent class. For any other node, the color is the mean "
+        f"rate over the {view.counted} of the table that reach it.",
     )
     chart(
         plotting.tree_overview(
@@ -170,13 +170,13 @@ def _draw_again() -> None:
 def _how_drawn(choice: Choice, view: ForestView) -> str:
     """Return a sentence that states how the questions were drawn."""
     if FORESTS[choice.settings.kind].chooses_questions:
-        return "Each question was drawn at random: the better it separates the classes, the likelier it was. " + (
+        return "Each question was drawn at random; one that separates the classes better was likelier to be drawn. " + (
             "The draw costs a part of ε. " if choice.settings.certified else "The draw uses a part of the claimed ε. "
         )
     if view.scale is not None:
         return (
-            "These questions were drawn at random. The rows influence only the thresholds of questions "
-            "about numbers, and only through noisy histograms. "
+            "These questions were drawn at random. Only the thresholds of questions about "
+            "numbers depend on the rows, and only through noisy histograms. "
         )
     return "These questions were drawn at random, without a look at the rows; so they tell nothing and cost no ε. "
 

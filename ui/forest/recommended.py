@@ -21,10 +21,10 @@ from ui.shared.wording import plain
 
 _PUBLIC: Final = (
     "Apart from ε and δ, the rule uses only the rounded number of rows and the number of classes, which are public or "
-    "stated as public. So you may publish this reason."
+    "stated as public. So you may publish the recommendation and its reason."
 )
 _NOT_YET: Final = (
-    "Do not publish this reason yet: first confirm the number of {noun}s here, and the classes in the Data tab."
+    "Do not publish the recommendation yet: first confirm the number of {noun}s here, and the classes in the Data tab."
 )
 _COMPARE: Final = "Compare shows how accurate all forests are on held-out rows of this table."
 
@@ -64,10 +64,10 @@ def line(
     """
     forest, reason = recommendation(table, settings)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recommended"):
-        start = f"**A public rule recommends** at ε = {settings.epsilon:g}{at_delta(settings.delta)} for"
+        start = f"At ε = {settings.epsilon:g}{at_delta(settings.delta)}, and for"
         about = _about(table)
         if table.is_public:
-            start += f" {about}:"
+            start += f" {about},"
         else:
             st.markdown(start, width="content")
             start = ""
@@ -77,7 +77,7 @@ def line(
         at = at_delta(forest.delta) if forest.delta != settings.delta else ""
         may_publish = _PUBLIC if _is_public(table) else _NOT_YET.format(noun=unit_noun(table.unit))
         st.markdown(
-            f"{start} **{forest_name}**{at}".strip(),
+            f"{start} a public rule recommends **{forest_name}**{at}".strip(),
             width="content",
             help=f"{plain(reason, 400)} {may_publish} {_COMPARE}",
         )

@@ -142,13 +142,13 @@ def what_privacy_costs(
         )
     elif means.max() > max(means[-1], headroom.floor + headroom.noise) + POINT:
         gap = headroom.nonprivate - means.max()
-        compared = f"{points(gap)} below" if gap > 0 else "as well as"
+        compared = f"{points(gap)} below" if gap > 0 else "as accurate as"
         text = (
-            f"This forest does best at ε = {epsilons[means.argmax()]:g}: {compared} a forest of its kind without "
+            f"This forest is most accurate at ε = {epsilons[means.argmax()]:g}, {compared} a forest of its kind without "
             "noise. "
         )
-        text += f"At {last} it is {points(headroom.nonprivate - means[-1])} below: "
-        text += "perhaps its depth and number of trees are better for a smaller ε."
+        text += f"At {last} it is {points(headroom.nonprivate - means[-1])} below that forest: "
+        text += "perhaps this depth and number of trees suit a smaller ε better."
     elif headroom.floor + POINT < means[-1] <= headroom.floor + headroom.noise:
         luck = points(headroom.noise)
         text = f"Even at {last} it is not clearly better than guessing: {luck} may be luck on so few rows."
