@@ -15,15 +15,15 @@ SUMMARY: Final[dict[str, str]] = {
     "Bojarski et al. 2014": "Without noise, we reproduce all but one of twelve accuracies of the forests, but "
     "fewer than half of those of CART. With noise, ours are about 7 points lower on average. The printed rule, "
     "which we follow, discards leaves with a negative count. With 0 in place of such counts, ours are only about 2 "
-    "points lower, so perhaps the authors' program did that. The ε holds for noise in real numbers, but not for "
-    "noise in floating-point numbers, because their last digits can show a count.",
-    "Fletcher and Islam 2017": "On synthetic tables, all 35 shares of changed labels of their forest are within 2 "
-    "points of the printed ones. Two things differ, and we do not know why. With 100 or "
-    "300 trees at ε = 1, ours is about 5 points less accurate. The forests that they compare with are more accurate "
+    "points lower, so perhaps the authors' program did that. The ε holds for noise in real numbers. It "
+    "does not hold for noise in rounded (floating-point) numbers: their last digits can show a count.",
+    "Fletcher and Islam 2017": "On synthetic tables, we measured 35 times what share of labels noise changes in "
+    "their forest; all are within 2 points of the printed shares. Two things differ, and we do not know why. With 100 "
+    "or 300 trees at ε = 1, ours is about 5 points less accurate. The forests that they compare with are more accurate "
     "here than printed. The ε does not hold at any value, because the amount of noise reveals the lead. The first "
     "author withdrew the mechanism in 2021.",
-    "Nock and Henecka 2020": "Boosted trees beat random forests, as the paper states. But at ε = 0.01, objective "
-    "calibration (α follows the error) is not the best rule here (each rule has new noise). It is "
+    "Nock and Henecka 2020": "Boosted trees beat random forests, as the paper states. But at ε = 0.01, with new noise "
+    "for each rule, objective calibration (α follows the error) is not the best rule here. It is "
     "best on 25 % of our tables; the paper prints 74 %. The ε does not hold, because the weights of the trees are "
     "exact functions of the rows: on Breast Cancer Wisconsin, the forest learns even at ε = 10⁻⁴.",
 }

@@ -109,19 +109,20 @@ def _recommend_by_limits(amount: float, delta: float, noun: str) -> tuple[Forest
     booster = "the random-tree booster"
     if amount < FEW:
         return RandomTreeBoosterClassifier(delta=0), (
-            f"{start}. Where this number is below {FEW}, every forest often guesses, and {booster} with δ = 0 was the most accurate one "
-            "on average over public tables."
+            f"{start}. Where this number is below {FEW}, every forest often guesses, and {booster} with δ = 0 was the "
+            "most accurate one on average over public tables."
         )
     if delta > 0:
         return RandomTreeBoosterClassifier(delta=delta), (
-            f"{start}. Where it is {FEW} or more, {booster} with δ above 0 was on average the most accurate forest on public "
-            "tables."
+            f"{start}. Where it is {FEW} or more, {booster} with δ above 0 was on average the most accurate forest on "
+            "public tables."
         )
     if amount < MANY:
         return FriedmanSchusterClassifier(), (
-            f"{start}. Where this number is between {FEW} and {MANY:,}, one greedy tree was on average the most accurate forest on public "
-            "tables."
+            f"{start}. Where this number is between {FEW} and {MANY:,}, one greedy tree was on average the most "
+            "accurate forest on public tables."
         )
     return RandomTreeBoosterClassifier(delta=0), (
-        f"{start}. Where it is {MANY:,} or more, {booster} was on average the most accurate forest with δ = 0 on public tables."
+        f"{start}. Where it is {MANY:,} or more, {booster} was on average the most accurate forest with δ = 0 on "
+        "public tables."
     )

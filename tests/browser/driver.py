@@ -260,7 +260,7 @@ class Explore:
             if panel.get_by_text(re.compile("^All .* ready")).count():
                 break
             self.answer_card(panel, source)
-        expect(panel.get_by_text("All of this has a source")).to_be_visible()
+        expect(panel.get_by_text("Every bound and category below has a source")).to_be_visible()
         idle(self.page)
 
     def answer_card(self, panel: Locator, source: str, **ranges: str) -> None:

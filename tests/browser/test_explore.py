@@ -28,7 +28,7 @@ def test_figures_and_curve_appear_before_the_refinement_ends(explore: Explore) -
     assert floor.number < accuracy.number
     assert "simulated release" in accuracy.note
     assert (meaning.label, meaning.value) == ("What ε = 1 means", "≤ 69.7 of 100")
-    assert meaning.note.endswith("are right (a coin: 50). A guess at which of two values it has: ≤ 79.5.")
+    assert meaning.note.endswith("are right (a coin: 50). Guesses at which of two values a row has: ≤ 79.5.")
     expect(explore.badge("Simulated at ε = 1, add-remove")).to_be_attached()
     expect(explore.badge("Do not share")).to_be_visible()
     expect(explore.main.get_by_text(re.compile("699 samples · Is a lump benign"))).to_be_visible()
@@ -222,7 +222,7 @@ def test_every_tab_opens_and_describes_its_charts(explore: Explore) -> None:
         "Tree": ("Tree 1 of 11: questions from the root", "The whole tree: 16 leaves"),
         "Leaves": ("How often labels flip", "176 leaves"),
         "Budget": ("CERTIFIED: pure differential privacy with ε = 0.01", "A release would use up ε = 1/100 of 1/100"),
-        "Data": ("All of this has a source",),
+        "Data": ("Every bound and category below has a source",),
     }
     for name in TABS[::-1]:
         panel = explore.tab(name)

@@ -57,7 +57,7 @@ def test_57_columns_are_made_public_in_a_few_steps(explore: Explore) -> None:
     answer("the mail server cuts at this length", Lowest="0", Highest="20000")
     expect(panel).to_contain_text("57 of 57 columns are ready. Also open: the label and the file.")
     answer("the manual of the mail filter")
-    expect(panel.get_by_text("All of this has a source")).to_be_visible()
+    expect(panel.get_by_text("Every bound and category below has a source")).to_be_visible()
     assert steps <= 15
 
     assert not re.search("Postfach|freq|spam|87", explore.link())

@@ -62,8 +62,11 @@ def test_first_sight_is_the_published_rule(audit):
         "adding or removing one row makes no output more than eᵋ times as likely. At ε = 1 that is at most 2.72 times"
         in text
     )
-    assert "already breaks from lead 1 to 2" in text and "From lead 2 on, the flip rate alone shows it" in text
-    assert "permute-and-flip instead" in text and "at least 13.8 % of releases must be exempt" in text
+    assert "already breaks from lead 1 to 2" in text and "From lead 2 on, the flip rate is below the floor" in text
+    assert (
+        "by permute-and-flip, which keeps ε exactly" in text
+        and "only if at least 13.8 % of releases (δ) were left out" in text
+    )
     assert "lead 2" in page.get("plotly_chart")[0].proto.spec
 
 

@@ -133,7 +133,7 @@ def test_a_first_look_says_that_it_is_one():
 
 def test_the_recommended_forest_is_opened_at_the_shown_epsilon(choose):
     page = choose(need="80.0", looked_at="RF-E", look_eps="0.1")
-    assert "**A public rule recommends** at ε = 0.1 for" in words(page)
+    assert "At ε = 0.1 and for" in words(page)
     button(page, "Look at it").click().run()
     assert not page.exception and looked_at(page) == ("one greedy tree", 0.1) and "**this forest**" in words(page)
 

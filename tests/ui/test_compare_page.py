@@ -251,7 +251,7 @@ def test_the_insight_names_the_best_its_equals_and_the_useless():
 
     text = insight_for({"a": 0.8, "b": 0.79, "c": 0.5})
     assert text.startswith("At ε = 1, **a** comes first: 80.0 %, 10.0 points below the best without privacy.")
-    assert "may reverse its lead over b." in text and text.endswith("Worse than guessing at this ε: c.")
+    assert "it may be behind b." in text and text.endswith("Worse than guessing at this ε: c.")
     clear = insight_for({"a": 0.8, "b": 0.7})
     assert "overlaps" not in clear and "Worse than guessing" not in clear
     many = dict.fromkeys("bcde", 0.79)
@@ -424,7 +424,7 @@ def test_lines_are_compared_over_the_releases_that_all_of_them_have():
         MeasureScale("accuracy", True, None, None),
         "strategy",
     )
-    assert text.startswith("At ε = 1, **α = 1** comes first: 85.0 % over 2 simulated releases of each strategy.")
+    assert text.startswith("At ε = 1, “**α = 1**” comes first: 85.0 % over 2 simulated releases of each strategy.")
 
 
 @pytest.mark.parametrize("held_out", ["three tenths, once", "every row once, in 5 parts"])

@@ -64,10 +64,10 @@ def test_explore_shows_four_figures_and_the_curve(app):
     text = words(app)
     for part in (
         "best of those tried: a usual random forest",
-        "; accuracy of this kind of forest without noise: ",
+        "; your kind of forest without noise: ",
         "guessing, with no forest at all",
         "over 2 simulated releases",
-        "are right (a coin: 50). A guess at which of two values it has: ≤ 81.7.",
+        "are right (a coin: 50). Guesses at which of two values a row has: ≤ 81.7.",
     ):
         assert part in text
     assert "you are here" in json.dumps(spec(app))

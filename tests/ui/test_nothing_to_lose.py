@@ -194,14 +194,15 @@ def test_a_forest_that_learns_nothing_is_named_among_others_that_learn():
         (
             [0.6, 0.76, 0.74, 0.72],
             0.8,
-            "This forest does best at ε = 0.1: 4.0 points below a forest of its kind without noise. At "
-            "ε = 10 it is 8.0 points below: perhaps its depth and number of trees are better for a smaller ε.",
+            "This forest is most accurate at ε = 0.1, 4.0 points below a forest of its kind without noise. At "
+            "ε = 10 it is 8.0 points below that forest: perhaps this depth and number of trees suit a smaller ε "
+            "better.",
         ),
-        ([0.6, 0.76, 0.7, 0.69], 0.8, "This forest does best at ε = 0.1: 4.0 points"),
+        ([0.6, 0.76, 0.7, 0.69], 0.8, "This forest is most accurate at ε = 0.1, 4.0 points"),
         (
             [0.6, 0.8, 0.74, 0.72],
             0.8,
-            "This forest does best at ε = 0.1: as well as a forest of its kind without noise. At",
+            "This forest is most accurate at ε = 0.1, as accurate as a forest of its kind without noise. At",
         ),
         ([0.6, 0.75, 0.8, 0.8], 0.75, "From ε = 1 on this forest does better with noise than without."),
         ([0.6, 0.7, 0.712, 0.705], 0.705, "hardly better than guessing, so what privacy costs is unknown"),

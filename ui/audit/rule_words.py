@@ -34,7 +34,7 @@ RULES = {
         "smooth sensitivity",
         "as published in 2017",
         "noise that depends on the data",
-        "draws the top label nearly always as soon as it leads by a few rows",
+        "draws the top label nearly always as soon as that class leads by a few rows",
     ),
     "smooth sensitivity, capped": Rule(
         "smooth-sensitivity-clamped",
@@ -117,7 +117,7 @@ def breaks(mechanism: str, curves: LeafCurves, neighbors: str) -> str:
     row = "one row" if rows_changed(neighbors) == 1 else "one row exchanged"
     return (
         f" The promise already breaks {where}: there {row} changes the odds by more than eᵋ. From lead "
-        f"{curves.crossing:,} on, the flip rate alone shows it."
+        f"{curves.crossing:,} on, the flip rate is below the floor, which alone shows the break."
     )
 
 
@@ -135,20 +135,20 @@ def story(mechanism: str, verdict: Verdict, curves: LeafCurves, neighbors: str) 
         )
         if mechanism == "smooth-sensitivity":
             truth = (
-                f"**True:** there is no limit, at any ε. {why} If the lead is large enough, one row changes the "
-                "odds by more than any factor that you name. So no fixed multiple of ε bounds the loss."
-                f"{breaks(mechanism, curves, neighbors)}"
+                f"**What is true:** the loss has no limit, at any ε. {why} If the lead is large enough, one row "
+                "changes the odds by more than any factor that you name. So no fixed multiple of ε bounds the "
+                f"loss.{breaks(mechanism, curves, neighbors)}"
             )
         else:
             truth = (
-                f"**True:** the author's code lets no label become more than e⁵⁰ times as likely as another, "
+                f"**What is true:** the author's code lets no label become more than e⁵⁰ times as likely as another, "
                 f"which makes the loss finite but not ε: it is {size(verdict.loss)} where {eps:g} is "
                 f"claimed. {why}{breaks(mechanism, curves, neighbors)}"
             )
         action = (
-            "**What we did:** the app's forest draws its labels by permute-and-flip instead, which keeps ε exactly; "
-            "with two classes and one row added or removed, nothing that keeps ε and treats classes alike flips "
-            "less. The published rule is here for study and cannot be released."
+            "**What we did:** our certified forest draws its labels by permute-and-flip, which keeps ε exactly. With "
+            "two classes and one row added or removed, no rule that keeps ε and treats classes alike flips less. The "
+            "published rule is here for study and cannot be released."
         )
         return f"{claimed} {truth} {action}"
     half = "" if rows_changed(neighbors) == 1 else " An exchanged row is one removed and one added, so it runs at ε/2."

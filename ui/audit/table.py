@@ -73,20 +73,21 @@ def show(neighbors: str) -> None:
         height="content",
     )
     st.caption(
-        f"For every weak point that we know of, the forest was fitted {audit['trials']:,} times or more to each of "
-        f"two tables that differ in one row ({WORDS[neighbors]}). In lines with *persons*, they differ in a person "
-        "with seven rows. The column “attack proved” is a lower bound on the loss; it is wrong with a probability "
-        "of at most one in a million. Above ε, it proves that the claim is false. Below ε it proves nothing. The "
-        "verdict “holds” means: a proof says so, and no attack contradicts it. The verdict “nothing found” means: "
-        "no attack broke the claim, but there is no proof that it holds. The column “loss computed” has two "
-        "meanings. If questions are random and ε is for a row, it is the largest loss of any leaf with few rows, "
-        "plus the ε that was spent before the leaves. Every other certified forest is fitted to one table, and the fit "
-        "is repeated on the neighbor with the same answers to all questions. For each question, the audit computes the "
-        "largest log-ratio: the logarithm of how much more likely an answer is on one table than on the other. “Loss "
-        "computed” is the largest sum of these log-ratios over the pairs of tables. (With Gaussian noise, μ² is summed "
-        "instead, and the table states ε at δ = 10⁻⁶.) The true loss may be larger. As published, noise is "
-        "drawn in floating-point numbers (the rounded numbers of ordinary programs), for which no finite bound is "
-        f"proved. Made on {audit['date']}; repeat it with `python -m dpforest.audit`."
+        f"For every weak point that we know of, the forest was fitted {audit['trials']:,} times or more to each of two "
+        f"tables that differ in one row ({WORDS[neighbors]}). In rows with *persons*, the two tables differ in one "
+        "person, who has seven rows. The column “attack proved” is a lower bound on the loss; it is wrong with a "
+        "probability of at most one in a million. Above ε, it proves that the claim is false. Below ε it proves "
+        "nothing. The verdict “holds” means: a proof says so, and no attack contradicts it. The verdict “nothing "
+        "found” means: no attack broke the claim, but there is no proof that it holds. The column “loss computed” has "
+        "two meanings. With random questions and ε for a row, it is the largest loss of any leaf with few rows, plus "
+        "the ε that was spent before the leaves. Every other certified forest is fitted to one table. On the "
+        "neighboring table the fit is repeated, and the noisy answers of the first fit are forced. For each question, "
+        "the audit computes the largest log-ratio: the logarithm of how much more likely an answer is on one table "
+        "than on the other. “Loss computed” is the largest sum of these log-ratios over the pairs of tables. (With "
+        "Gaussian noise, the squares of the loss measure μ are summed instead, and the column states ε at δ = 10⁻⁶.) "
+        "The true loss may be larger. As published, noise is drawn in floating-point numbers (the rounded numbers of "
+        f"ordinary programs), for which no finite bound is proved. Made on {audit['date']}; repeat it with `python -m "
+        "dpforest.audit`."
     )
 
 

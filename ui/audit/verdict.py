@@ -61,13 +61,13 @@ def headline(audit: Audit, result: Verdict) -> None:
     elif result.delta > 0.999:
         exceptions = (
             "δ > 0.999",
-            "for some pair of tables, nearly every release must be exempt from the promise (δ)",
+            "for some pair of tables, the promise could hold only if nearly every release (δ) were left out",
         )
     else:
         share = at_least(100 * result.delta)
         exceptions = (
             f"δ ≥ {at_least(result.delta)}",
-            f"for some pair of tables, at least {share} % of releases must be exempt from the promise (δ)",
+            f"for some pair of tables, the promise could hold only if at least {share} % of releases (δ) were left out",
         )
     verdict = (
         ("Kept", "this rule keeps what it promises")

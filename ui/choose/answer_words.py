@@ -93,7 +93,8 @@ def _best_mean(answers: Answers, scale: MeasureScale) -> str:
     margin = float(held_out_margin([mean], rows, len(answers.lines))[0])
     return (
         f"At the largest ε the best forest gets {scale.text(mean)} on average ({best}), but the margin for "
-        f"{plural(len(answers.labels), 'held-out row')} takes {scale.gap(margin)} from that. "
+        f"{plural(len(answers.labels), 'held-out row')} takes {scale.gap(margin)} from that, and the luck of the noise "
+        "takes more. "
     )
 
 

@@ -79,7 +79,7 @@ def show(table: Table, settings: ForestSettings, wanted: float, guessing: float)
     """
     titled(f"Accuracy with more rows: {settings.name}", "Simulated", "Do not share")
     st.markdown(
-        "**With more rows, each of them matters less. So a forest that beats guessing often needs only a smaller ε for "
+        "**With more rows, each of them matters less. So if a forest beats guessing, a smaller ε is often enough for "
         "the same accuracy.** We simulate releases from random parts of this table and see how accuracy changes with "
         "the number of rows."
     )

@@ -41,7 +41,7 @@ def meaning(guarantee: Guarantee) -> str:
             "an attacker may become certain, and be right every time."
         )
     comparison = (
-        f"with any one {noun} in the table as without, or the other way around"
+        f"with any one {noun} in the table as without it, nor without it as with it"
         if guarantee.neighbors == ADD_REMOVE
         else f"with one value of a {noun} in the table as with another"
     )
@@ -75,7 +75,7 @@ def belief(game: DistinguishingGame, prior: float) -> str:
     text = (
         f"{start} can become **{'' if most.startswith('practically') else 'at most '}{most} sure**, and "
         f"{'may fall to' if least.startswith('practically') else 'stays at least'} {least} sure."
-        " The box below names one gap of these bounds."
+        " The box below states when these bounds may fail."
     )
     if game.guarantee.kind == "approximate":
         text += (
@@ -164,8 +164,8 @@ def conditions(guarantee: Guarantee, rows: int = 1) -> str:
     )
     noun = protected_noun(guarantee, rows)
     return (
-        f"{scope} The attacker may know every other row and own any computer. The bounds on belief have one gap: "
-        f"an attacker who does not know the other {noun}s, but expects some of them to be like this {noun}, as with "
+        f"{scope} The attacker may know every other row and own any computer. The bounds on belief may fail for an "
+        f"attacker who does not know the other {noun}s, but expects some of them to be like this {noun}, as with "
         f"twins. Then the release tells about those {noun}s, and through them about this one."
     )
 

@@ -77,8 +77,8 @@ class Below:
         self._place = st.empty()
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.caption(
-                "A rule sets depth and trees, unless a forest’s name states them. As published, the paper sets "
-                "them; where it states none, the authors of the app chose them.",
+                "A rule sets depth and trees, unless a forest’s name states them. Forests as published use "
+                "the paper’s values; where it has none, the authors of the app chose them.",
                 width="content",
             )
             offer_csv("Table as CSV", lambda: self._drawn_table, "DO_NOT_SHARE_compare_table.csv", type="tertiary")
@@ -176,7 +176,7 @@ class Below:
             text = f"{best_text}. But **it predicts no better than guessing**: {no_gain}. So privacy costs nothing "
             text += "here."
         else:
-            text = f"{best_text}. Without noise it reaches {scale.text(nonprivate.max())} (depth {nonprivate.idxmax()})"
+            text = f"{best_text}. Without noise, depth {nonprivate.idxmax()} is best: {scale.text(nonprivate.max())}"
             text += "; compared with that, "
             price = scale.gap(nonprivate.max(), values[best, column])
             is_lower = values[best, column] <= nonprivate.max()

@@ -70,15 +70,15 @@ def choose(epsilon: float, table: Table | None) -> Comparison:
             list(FORESTS),
             key=state.FORESTS,
             bind=LINKED,
-            help="Explore describes each forest. A rule sets depth and trees from ε and the number of rows. As "
-            "published, the paper sets them, or we do.",
+            help="Explore describes each forest. A rule sets depth and trees from ε and the number of rows. Forests "
+            "as published use the paper’s values, or ours where it has none.",
         )
         published = st.toggle(
             "Also as published",
             key=state.ALSO_PUBLISHED,
             bind=LINKED,
-            help="The mechanisms as papers printed them, dashed. Their ε is a claim; no finite bound on their true "
-            "loss is known.",
+            help="Forests as papers printed them; their lines are dashed. Their ε is a claim; no finite bound on "
+            "their true loss is known.",
         )
         delta = delta_control()
         neighbors = sidebar.choose_neighbors()
@@ -180,7 +180,9 @@ def map_lines(view: Comparison, table: Table) -> list[Line]:
     If the grid lacks the slider's ε, return a second line at this ε alone. The simulations of the grid then remain
     valid when the slider moves.
     """
-    kind = select("Forest", list(view.kinds), state.MAPPED, "The forest that is mapped, certified.")
+    kind = select(
+        "Forest", list(view.kinds), state.MAPPED, "The forest that the map shows. Only certified forests are listed."
+    )
     settings = settings_of(table, kind, "certified", view.neighbors)
     grid = EPSILONS[::2] if FORESTS[kind].is_fitted_anew else EPSILONS
     grids = [grid] if view.epsilon in grid else [grid, (view.epsilon,)]

@@ -159,7 +159,7 @@ def sentence(comparisons: Sequence[LineComparison], epsilon: float, scale: Measu
     if not comparisons:
         return ""
     nearest = min(comparisons, key=lambda comparison: abs(np.log(comparison.epsilon / epsilon)))
-    text = f"At ε = {nearest.epsilon:g}, **{nearest.best}** comes first: {scale.text(nearest.mean)} over "
+    text = f"At ε = {nearest.epsilon:g}, “**{nearest.best}**” comes first: {scale.text(nearest.mean)} over "
     text += f"{plural(nearest.releases, 'simulated release')} of each {noun}."
     first_index = next((i for i, comparison in enumerate(comparisons) if comparison.deficits), len(comparisons))
     if nearest.deficits:

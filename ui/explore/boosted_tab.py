@@ -28,7 +28,8 @@ def show(choice: Choice, view: ForestView) -> None:
         "α of each level",
         "Simulated" if certified else "Do not share",
         help="α sets how questions are judged: near 0 by correctly classified records, which needs little noise; near "
-        "1 also by what pays off later. “Follows the error” starts at 1 and falls as the tree gets better.",
+        "1 also by what pays off further down the tree. “Follows the error” starts at 1 and falls as the tree gets "
+        "better.",
     )
     traces, names = list(view.traces), _names(view)
     if all(trace.alpha == traces[0].alpha for trace in traces):
@@ -47,8 +48,8 @@ def show(choice: Choice, view: ForestView) -> None:
         "How the rows are weighted",
         "Do not share",
         help="Before each tree, rows that the earlier trees misclassify weigh more. The thick line covers the middle "
-        "half of the rows, the thin line all rows. The dotted line is the largest weight for which the "
-        "noise was sized.",
+        "half of the rows, the thin line all rows. The dotted line is the largest weight that a row may "
+        "have; the noise is large enough for it.",
     )
     _, class_of_tree = view.boosters
     first = int(class_of_tree.min())  # with more than two classes, each class has a booster; draw only the first one

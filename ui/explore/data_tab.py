@@ -91,14 +91,15 @@ def _leaks(table: Table) -> None:
         )
     elif exact := bounds_hint.exact_bounds_of(table):
         st.warning(
-            f"All of this has a source, so a release can be certified. But {bounds_hint.sentence(exact)} If "
-            "everybody knows these bounds anyway, such as the ends of a scale from 1 to 5, leave them.",
+            "Every bound and category below has a source, so a release can be certified. But "
+            f"{bounds_hint.sentence(exact)} If everybody knows these bounds anyway, such as the ends of a scale from 1 "
+            "to 5, leave them.",
             icon=":material/info:",
         )
     else:
         st.success(
-            "All of this has a source: a document, or your word. The app does not check it. Nothing here prevents a "
-            "certificate.",
+            "Every bound and category below has a source: a document, or your word. The app does not check it. Nothing "
+            "here prevents a certificate.",
             icon=":material/check:",
         )
 

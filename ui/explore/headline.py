@@ -102,7 +102,8 @@ class KeyFigures:
                 "guessing, with no forest at all" + _mean_over_classes(1 / floor["classes"], is_balanced_shown),
                 "Share of held-out rows that are right if the guess is always the most frequent class."
                 + (
-                    " It is high because one class is frequent. “Mean over classes” (balanced accuracy) counts all classes alike."
+                    " It is high because one class is frequent. “Mean over classes” (balanced accuracy) counts all "
+                    "classes alike."
                     if is_balanced_shown
                     else ""
                 ),
@@ -198,8 +199,9 @@ def _belief_sentences(promise: Guarantee) -> str | None:
 
     >>> print(_belief_sentences(Guarantee(1.0)).partition(" Differential")[0])
     On average over the releases of this forest, an attacker is right in at most as many guesses as the card says; \
-another forest may have another bound at the same ε. After any one release, an attacker who was 50 % sure that a row is in the table can become at \
-most 73.2 % sure. If the attacker asks which of two values a row has, 50 % can become at most 88.1 %.
+another forest may have another bound at the same ε. After any one release, an attacker who was 50 % sure that a row \
+is in the table can become at most 73.2 % sure. If the attacker asks which of two values a row has, 50 % can become at \
+most 88.1 %.
     """
     if promise.delta:
         return None
@@ -215,12 +217,12 @@ most 73.2 % sure. If the attacker asks which of two values a row has, 50 % can b
         )
         membership_odds = f"a {noun} is in the table by at most {_factor(epsilon)}. It changes the odds that "
     return (
-        "On average over the releases of this forest, an attacker is right in at most as many guesses as the card says; "
-        "another forest may have another bound at the same ε. After any one release, an attacker who was 50 % sure "
-        f"{belief} can become at most {most_sure} sure.{sure_of_value} Differential privacy bounds how much a release "
-        f"can multiply or divide odds: the odds that {membership_odds}a {noun} in the table has one value rather than "
-        f"another by at most {factor}. This holds if what an attacker believes about other {noun}s does not depend on "
-        f"this {noun}."
+        "On average over the releases of this forest, an attacker is right in at most as many guesses as the card "
+        "says; another forest may have another bound at the same ε. After any one release, an attacker who was 50 % "
+        f"sure {belief} can become at most {most_sure} sure.{sure_of_value} Differential privacy bounds how much a "
+        f"release can multiply or divide odds: the odds that {membership_odds}a {noun} in the table has one value "
+        f"rather than another by at most {factor}. This holds if what an attacker believes about other {noun}s does "
+        f"not depend on this {noun}."
     )
 
 

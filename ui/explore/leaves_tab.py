@@ -61,10 +61,10 @@ def show(choice: Choice, view: ForestView) -> None:
     mean = float(np.average(flip[known_flip], weights=n_counted[known_flip])) if known_flip.any() else 0.0
     relabeled, epsilon = relabeled_share(view.noise), f"ε = {choice.settings.epsilon:g}"
     if relabeled is None:
-        what_flips = "sign of the leaf’s step" if view.added is not None else "label of the leaf into another one"
+        what_flips = "the sign of the leaf’s step" if view.added is not None else "the label of the leaf"
         st.markdown(
-            f"At {epsilon} the noise turns the {what_flips} in **{flip_percent(mean)}** of releases, on average over "
-            f"all {counted}."
+            f"On average over all {counted}, noise at {epsilon} changes {what_flips} in **{flip_percent(mean)}** of "
+            "releases."
         )
     else:
         st.markdown(
@@ -82,10 +82,10 @@ def show(choice: Choice, view: ForestView) -> None:
         st.markdown(rounds_tab.flips_of_records(choice, view))
     if view.leaf_values is not None:
         st.caption(
-            "These leaves hold a number, not a label. Its sign is the class that the leaf votes for, and a label flips "
-            "when noise reverses the sign. The number depends on the rows' weights for and against the tree's class, "
-            "not on their counts, because later trees weigh rows differently. The rate is computed in closed form (for "
-            "real-valued noise), and estimated from redraws."
+            "Every leaf of this forest holds a number, not a label. Its sign is the class that the leaf votes for, "
+            "and a label flips when noise reverses the sign. The number depends on the rows' weights for and against "
+            "the class that the tree is about, not on counts, because later trees weigh rows differently. The table "
+            "has two rates: by a formula (for noise in real numbers), and estimated from redraws."
         )
     if view.added is not None:
         st.caption(

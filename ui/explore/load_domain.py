@@ -56,9 +56,10 @@ def show(table: Table) -> None:
     with st.expander("Load a domain from a file", icon=":material/upload_file:"):
         st.caption(
             "The JSON of this page, or a codebook as CSV with the columns “name”, “kind” (numeric or categorical), "
-            "“low”, “high”, “categories” (separated by ;) and “source”. It may also have the columns “whole” and "
-            "“missing”. If a line has words under “source”, you assert that its bounds or categories are public. "
-            "Otherwise they still count as read from the data. Parts that the file omits do not change."
+            "“low”, “high”, “categories” (separated by ;) and “source”. A codebook may also have the columns “whole” "
+            "(only whole numbers) and “missing” (cells may be missing). If a line has words under “source”, you "
+            "assert that its bounds or categories are public. Otherwise they still count as read from the data. Parts "
+            "that the file omits do not change."
         )
         file = st.file_uploader(
             "Domain or codebook",

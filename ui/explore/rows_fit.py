@@ -73,7 +73,7 @@ def show(table: Table) -> None:
         "Do not share",
         help="Every forest reads each cell by one public rule, whatever the other rows hold. A number beyond its "
         "bounds counts as the bound. A cell that does not fit counts as missing or, if the schema says that no cell is "
-        "missing, as the lower bound or the first category. No cell stops the app from building a forest, "
+        "missing, as the lower bound or the first category. A cell that does not fit causes no error, "
         "because an error would reveal something about a row. A row whose label is not listed is left out.",
     )
     try:

@@ -25,8 +25,8 @@ def show(choice: Choice, view: ForestView) -> None:
     titled(
         "Where the rows lie on the public scale",
         "Do not share",
-        help="On the public scale, a value stands halfway between its position on a linear scale (equal steps) and on "
-        "a logarithmic one (equal factors). The scale is cut into intervals of equal width; ticks are values. A forest "
+        help="The public scale averages two positions of a value: on a linear scale (equal steps) and on a logarithmic "
+        "one (equal factors). The scale is cut into intervals of equal width; ticks are values. A forest "
         "that spends no ε to learn where the rows lie draws its questions as if each interval held equally many "
         "rows. If it spends ε, noisy histograms show which intervals hold more rows, and the forest asks there more "
         "often.",
@@ -58,8 +58,8 @@ def _sentence(choice: Choice, view: ForestView, n_numeric: int) -> str:
         )
     kind = FORESTS[choice.settings.kind]
     is_mixed = kind.chooses_questions and kind.estimator.scale_rule.public_weight
-    mixed = "; three tenths of it are the public scale, because rare values may matter" if is_mixed else ""
+    mixed = ", mixed with the public scale (weight three tenths), because rare values may matter" if is_mixed else ""
     return (
-        f"The line is the scale of one simulated release at ε = {epsilon:g}{mixed}. Another release draws other noise. "
-        "The Budget tab states the scale’s cost."
+        f"The line is the noisy scale of one simulated release at ε = {epsilon:g}{mixed}. Another release draws other "
+        "noise. The Budget tab states the scale’s cost."
     )

@@ -110,9 +110,9 @@ def _questions(
     )
     if nodes.probability is not None:
         st.caption(
-            "p: how likely this question was to be drawn; behind ×, how many times as likely as in a draw that "
-            "ignores the data. Near ×1, noise has chosen. Point at a node to see how much its question reduces the "
-            "impurity (how mixed the classes are)."
+            "p: the probability that this question was drawn; after ×, how many times as likely it was as in a draw "
+            "that ignores the data. Near ×1, the question was drawn almost without regard to the data. Point at a "
+            "node to see how much its question reduces the impurity (how mixed the classes are)."
         )
         if _ignores_data(view):
             st.caption(

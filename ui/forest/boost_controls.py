@@ -114,8 +114,8 @@ def what_measurements_say() -> str:
     """Return a sentence with the measured accuracy of each α strategy."""
     figures = "; ".join(f"{a:.1f}, {b:.1f} and {c:.1f} % with {name}" for name, (a, b, c) in MEASURED.items())
     return (
-        f"Mean accuracy on six tables at ε = 0.1, 1 and 10, in this order: {figures}. A higher α boosts faster where "
-        "there is no noise, but one record then moves the score of a question further, so it needs more noise. "
+        f"Mean accuracy on six tables at ε = 0.1, 1 and 10, in this order: {figures}. Without noise, a higher α lowers "
+        "the error in fewer steps. But it lets one record change a question’s score more, so scores need more noise. "
         "On average, α = 0 was the most accurate at each ε."
     )
 

@@ -64,7 +64,7 @@ def line(
     """
     forest, reason = recommendation(table, settings)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recommended"):
-        start = f"At ε = {settings.epsilon:g}{at_delta(settings.delta)}, and for"
+        start = f"At ε = {settings.epsilon:g}{at_delta(settings.delta)} and for"
         about = _about(table)
         if table.is_public:
             start += f" {about},"

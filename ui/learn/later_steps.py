@@ -36,7 +36,8 @@ DEPTH: Final = Step(
     control=Control("ε", ("0.1", "1", "10"), "1"),
     reveal="At ε = 1, depth 3 is best: 86.6 %. Depth 4: 78.1 %, 5: 51.5 %, 6: 30.5 %. Guessing: 33.3 %. At ε = 0.1 "
     "depth 1 is best (64.9 %), at ε = 10 depth 3 (89.4 %).",
-    take_away="Every question thins the crowd that hides a row. Shallow first; deeper only with more rows or more ε.",
+    take_away="Every question leaves fewer rows in a leaf, so noise changes its label more often. Shallow first; "
+    "deeper only with more rows or more ε.",
     links=(
         Link(
             "Open in the app: depth 6 at ε = 0.1",
@@ -60,7 +61,7 @@ PROOF: Final = Step(
     text="A paper of 2017 gave a proof that its rule for leaf labels keeps ε, here ε = 1. Table A has one row of "
     "class 1, table B has two. If the promise holds, no label is more than 2.72 times as likely with one table "
     "as with the other. Release both and count “class 2”.",
-    question="With B, 2.43 of 100 releases say class 2. With A, at most … may.",
+    question="With B, 2.43 of 100 releases say class 2. If the promise holds, at most … say so with A.",
     answers=(
         AnswerOption("2.43 of 100", False, "That would be ε = 0."),
         AnswerOption("3.4 of 100", False, "ε is not one point more. It multiplies: by e = 2.72."),
@@ -83,8 +84,8 @@ PROOF: Final = Step(
     ),
     aside_title="How sure is counting?",
     aside="With 100 releases, the count is above the limit in 99 % of draws, but it proves nothing. With 1,000 it "
-    "proves a loss above 1, at 99.9 % confidence, in 96 % of draws. The error grows without limit with the lead of a "
-    "class.",
+    "proves a loss above 1, at 99.9 % confidence, in 96 % of draws. The larger the lead of a class, the larger the "
+    "loss, without limit.",
 )
 
 REBUILD: Final = Step(
@@ -99,7 +100,7 @@ REBUILD: Final = Step(
     question="At ε = 1 the attacker rebuilds …",
     answers=(
         AnswerOption("30", False, "Each count now carries noise of size 10 in a class of thirty."),
-        AnswerOption("24", False, "No attacker exceeds 18.7 on average: the noise of ten trees is independent."),
+        AnswerOption("24", False, "No attacker exceeds 18.7 on average, even with all ten trees together."),
         AnswerOption("about 17", True, "Two more than a coin. The noise of a count has size 10."),
         AnswerOption(
             "15, exactly a coin", False, "That would need ε = 0: a little is always told, 16.7 instead of 15."

@@ -50,8 +50,8 @@ def who_pays() -> DrawnChart:
     more = {name: f"{1000 * (wrong[index] - wrong[-1]):.0f}" for name, wrong in groups.items()}
     master, _, school = more.values()
     below = (
-        f"The bank’s average hides who pays. At ε = 0.1, {master} more of 1,000 customers with a master’s degree are "
-        f"wrong than without noise, and {school} more of 1,000 with a high-school diploma."
+        f"The bank’s average hides who pays. At ε = 0.1, noise adds {master} wrong predictions for 1,000 customers "
+        f"with a master’s degree, but {school} for 1,000 with a high-school diploma."
     )
     listed = ", ".join(f"{name} {count}" for name, count in more.items())
     return (

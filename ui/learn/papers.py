@@ -50,10 +50,10 @@ PAPERS: Final = (
         "depth). For noise in floating-point numbers (the rounded numbers of ordinary programs) it is not: their "
         "last digits can reveal the count, so as published the claim is false. The certified forest draws whole "
         "numbers.",
-        "In floating-point numbers, some noisy counts are possible with 10 rows but never with 11, at any ε. "
-        "The claim about accuracy has an error, too. A leaf with 10,000 rows of one class and none of the other has a "
-        "negative count in half of all releases. The paper discards such leaves, although they are the surest. Setting "
-        "negative counts to 0 costs no ε.",
+        "In floating-point numbers, some noisy counts are possible with 10 rows but never with 11, at any ε. The "
+        "claim about accuracy has an error, too. In half of all releases, a leaf with 10,000 rows of one class has a "
+        "negative noisy count for the other class, which has no rows. The paper discards such leaves, although they "
+        "are the surest. Setting negative counts to 0 costs no ε.",
         (("data", "mushroom"), ("forest", "noisy counts"), ("mode", "as published"), ("depth", "13"), ("trees", "3")),
     ),
     Paper(
@@ -92,8 +92,8 @@ PAPERS: Final = (
         "Nock and Henecka 2020",
         "R. Nock, W. Henecka: Boosted and differentially private ensembles of decision trees",
         "https://arxiv.org/abs/2001.09384",
-        "A loss between the 0/1 loss and Matsushita's loss (α) trades noise against speed of boosting. With α "
-        "calibrated during the fit, these trees beat random forests.",
+        "α sets a loss between two known ones, the 0/1 loss and Matsushita's. It trades noise against speed of "
+        "boosting. With α calibrated during the fit, these trees beat random forests.",
         "As published it does not keep ε: the weights of the trees are exact functions of the rows, and are "
         "published. The certified forest takes them from its noisy leaves, which costs nothing.",
         "On Breast Cancer Wisconsin the published forest has an accuracy of 80 % at ε = 10⁻⁴, as it has at ε = 1. At "

@@ -54,7 +54,7 @@ HOOK: Final = Step(
     aside_title="How the attack works",
     aside="Each leaf says: the secrets of these students add up to so many. The attacker finds secrets between 0 and 1 "
     "that fit all sums best (least squares), and rounds. All trees have depth 3 and hold all 30 students.\n\n"
-    "To be honest: the public seed of the trees was picked out of 60, for a first tree with six leaves in use. Over "
+    "To be honest: of 60 public seeds we picked one whose first tree has six leaves in use. Over "
     "all 60 seeds, ten exact trees rebuild 29.2 of 30 on average, twenty rebuild 30.0.",
 )
 
@@ -85,8 +85,8 @@ LEAF: Final = Step(
     "students in the leaf, the lie is rarer than 1 % (at ε = 0.1, with 40).",
     links=(Link("Open in the app: this rule in Audit", AUDIT, (("rule", "permute-and-flip"), ("eps", "1"))),),
     aside_title="The same with two coins",
-    aside="Heads: tell the truth. Tails: toss again, and say what that coin says. The answer is wrong in 25 %. For "
-    "*changing* an answer that is ε = ln 3 = 1.10.",
+    aside="Heads: tell the truth. Tails: toss again, and say what that coin says. The answer is wrong in 25 %. If "
+    "one answer is *changed*, its odds change by at most a factor 3, so ε = ln 3 = 1.10.",
 )
 
 PROMISE: Final = Step(
@@ -124,8 +124,8 @@ PROMISE: Final = Step(
     ),
     aside_title="Which of two answers is hers?",
     aside="If it is known that Ann is in the table, but not which of two values she has, that is two steps: one row "
-    "out, one row in. At ε = 1: from 50 % to at most 88.1 % after some releases, and right in at most 81.7 % of "
-    "guesses over all releases.",
+    "out, one row in. At ε = 1, no release makes an attacker more than 88.1 % sure (from 50 %), and over all "
+    "releases at most 81.7 % of guesses are right.",
 )
 
 VOTES: Final = Step(

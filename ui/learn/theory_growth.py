@@ -151,8 +151,9 @@ def added() -> TheoremView:
         why = f"for {trees} the bound says {at_most(bound)}, and guessing gets {guesses} wrong. {when} {truth}"
     note = (
         "Each tree lowers the bound by the same amount while the mean weight of the rows is at least w̄. Later the "
-        "mean is less, because correctly classified rows weigh less and less; but then few rows are misclassified, as "
-        "each of these weighs at least ½. The measured forest has steps of length 1, not those of the theorem."
+        "mean is less, because correctly classified rows lose weight. But each misclassified row weighs at least ½, so "
+        "a small mean leaves room for few of them. The measured forest adds each tree with factor 1, not with the "
+        "theorem’s factor."
     )
     alt = f"Bound on the error of trees added up: {at_most(bound)} with {k:,} trees ({rule}); "
     alt += f"measured {share(errors[nearest])}."
@@ -189,18 +190,19 @@ def splits() -> TheoremView:
             excluded_name="no node has so much",
         )
     )
-    demand = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} it asks for an efficiency of {size_text(needed)}"
+    demand = f"at {size_text(n)} rows and ε = {epsilon_text(epsilon)} a node needs an efficiency (see below) of "
+    demand += size_text(needed)
     table_text = f"{plain(table.short_title, 40)} has {rows:,} rows."
-    met_text = f"and a node may have up to 2. It can be met from {size_text(enough)} rows on; {table_text}"
-    unmet_text = f"where 2 is the most there is. From {size_text(enough)} rows on it can be met; {table_text}"
+    met_text = f"and 2 is the most possible. It can be met from {size_text(enough)} rows on; {table_text}"
+    unmet_text = f"but 2 is the most possible. From {size_text(enough)} rows on it can be met; {table_text}"
     status = BoundStatus(needed <= MOST, f"{demand}, {met_text if needed <= MOST else unmet_text}")
     note = (
         "A node’s efficiency is the paper’s measure of its weight and of the tree’s error. It is at most 2, at the "
         "root of a tree that is wrong half of the time, and halves with every level below. The theorem also needs "
-        f"trees × levels to be at most ln n. One split at the root needs less: on {rows:,} rows, as many as this "
-        f"table has, it has the edge with a probability of {at_least(_good_root(rows, edge, epsilon))}, if one "
-        "question in eleven has it and the two classes are equally frequent. Where one class is rare, the "
-        "probability is lower. Nothing is measured here."
+        "trees × levels to be at most ln n. One split at the root needs less. If one question in eleven has the edge "
+        f"and the two classes are equally frequent, then on the {rows:,} rows of this table it has the edge with a "
+        f"probability of {at_least(_good_root(rows, edge, epsilon))}. Where one class is rare, the probability is "
+        "lower. Nothing is measured here."
     )
     alt = f"Efficiency asked for: {size_text(needed)} at {size_text(n)} rows; 2 at {size_text(enough)} rows."
     at_root = (
@@ -268,7 +270,8 @@ def _boosting() -> tuple[str, float, float]:
 
 PANELS = {
     "Boosting a tree": Theorem(
-        "If every leaf has a question with an edge γ, the error of a tree falls exponentially with its levels.",
+        "If in every leaf some question separates the classes by at least γ (its edge), the error of a tree falls "
+        "exponentially with its levels.",
         r"\begin{aligned} \text{published: } & e^{-\gamma^2 q\alpha/16} \\ "
         r"\text{derived: } & \tfrac12\left(1 - \alpha(1 - \sqrt{1-\gamma^2})\right)^{q} \end{aligned}",
         "The derived bound holds. The published one is weaker, so where all leaves of a level are split it holds as "

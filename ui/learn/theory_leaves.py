@@ -55,9 +55,10 @@ def untested() -> TheoremView:
         why = f"{result}, exactly. In {PATHS:,} drawn paths it was {drawn_means[depth]:.3f}."
     status = BoundStatus(depth > 0, why)
     note = (
-        f"The paper’s rule takes the least depth at which fewer than half are untested: {rule} for {s} numeric "
-        "features, plus half of the categorical ones. The theorem says nothing about accuracy: on nursery (eight "
-        "categorical features) the rule gives 4, and at ε = 1 the most accurate of 100-tree forests has depth 3."
+        "The paper’s rule adds two numbers: the least depth at which fewer than half of the numeric features are "
+        f"untested ({rule} for {s}), and half the number of categorical ones. The theorem says nothing about accuracy: "
+        "on nursery (eight categorical features) the rule gives 4, and at ε = 1 the most accurate of 100-tree forests "
+        "has depth 3."
     )
     alt = f"Untested of {s} features by depth: {expected[depth]:.3f} at depth {depth}, drawn {drawn_means[depth]:.3f}."
     return TheoremView(status, [Picture("Features that a path does not test", "From a formula", figure, alt)], note)
@@ -109,9 +110,9 @@ def empty() -> TheoremView:
         why = f"at depth {depth} hardly any leaf is expected to be empty. {more}"
     status = BoundStatus(is_informative, why)
     note = (
-        "A row lands in a given leaf of a given tree with the leaf’s share of all rows, divided by the number of "
-        "trees. The formula averages over tables drawn like this one; the dots are one draw of which row goes where. "
-        "A tree ends at 4,096 leaves."
+        "The probability that a row lands in a given leaf of a given tree is the leaf’s share of all rows, divided by "
+        "the number of trees. The formula averages over tables drawn like this one; the dots are one draw of which "
+        "row goes where. A tree ends at 4,096 leaves."
     )
     alt = (
         f"Empty leaves, {n_trees} trees, by depth: at {depth} {share(cell['expected'])} expected, "

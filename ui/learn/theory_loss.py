@@ -50,15 +50,15 @@ def moves() -> TheoremView:
             yours=(alpha, bound, f"α = {alpha:g}: {bound:.3f}"),
         )
     )
-    part = f"with α = {alpha:g} one of {n:,} rows moves the score of a split by at most {bound:,.1f}"
-    why = f"{part}, of a score that is at most {n:,}."
+    part = f"with α = {alpha:g} and {n:,} rows, one row moves the score of a split by at most {bound:,.1f}"
+    why = f"{part}. The score is at most {n:,}."
     if bound >= n:
         first = next(rows for rows in range(2, 100) if m_alpha(alpha).sensitivity(rows) < rows)
         why = f"{part}, and the score is at most {n:,}. From {first} rows on it is informative."
     status = BoundStatus(bound < n, why)
     note = (
-        "Noise is in proportion to this number, so a small α needs less of it. The bound is attained: the row is the "
-        "first of its class in a leaf that holds all others. The published bound is 1 larger for many rows."
+        "Noise is in proportion to this number, so a small α needs less of it. The bound is reached if a leaf holds "
+        "all other rows, and this row is the first of its class. With many rows, the published bound is larger by 1."
     )
     alt = (
         f"Sensitivity by α for {n:,} rows: {bound:.3f} at α = {alpha:g}; published {printed[ALPHAS.index(alpha)]:.3f}."
@@ -140,9 +140,10 @@ def link() -> TheoremView:
         )
     loss, largest = m_alpha(alpha), float(m_alpha(alpha).link(1 - 1 / max(rows, 3)))
     note = (
-        f"A leaf with all {rows:,} rows of {name} but one in one class has the value {largest:.3g}, and a pure leaf "
-        f"has {'an infinite one' if alpha else 'the same'}, so forests here limit the values of leaves. The surrogate "
-        "is at least 1 where the prediction is wrong, and never below 0, so its mean is at least the training error."
+        f"A leaf that holds all {rows:,} rows of {name}, all but one of them in one class, has the value "
+        f"{largest:.3g}. A pure leaf has {'an infinite one' if alpha else 'the same'}, so forests here limit the "
+        "values of leaves. The surrogate is at least 1 where the prediction is wrong, and never below 0, so its mean "
+        "is at least the training error."
     )
     at_2, lost = (f"{float(value(2.0)):.3f}" for value in (loss.inverse_link, loss.surrogate))
     means = f"Probability of the positive class by score for several α: {at_2} at a score of 2 and α = {alpha:g}."
@@ -269,8 +270,8 @@ PANELS = {
         mixture,
     ),
     "Link and surrogate": Theorem(
-        "Each α has a link, which turns a leaf’s share into its score, and a convex surrogate, whose mean boosting "
-        "lowers and which is never below the training error.",
+        "Each α has a link, which turns a leaf’s share into its score, and a convex surrogate. Boosting lowers its "
+        "mean, which is never below the training error.",
         r"\begin{aligned} \psi(u) & = \alpha\tfrac{2u-1}{\sqrt{u(1-u)}} + 2(1-\alpha)\,\text{sgn}(u - \tfrac12) \\ "
         r"F(z) & = 1 - \tfrac z2 + \sqrt{\alpha^2 + t^2} - \alpha \\ "
         r"t & = \max\left(0, \tfrac{|z|}2 - 1 + \alpha\right) \end{aligned}",

@@ -73,11 +73,13 @@ def consistency() -> TheoremView:
             height=400,
         )
     )
-    why = f"after {q:,} levels the mean side of a cell is {at_most(side)} of the whole."
+    why = (
+        f"after {q:,} levels a cell (the region of a leaf) spans on average {at_most(side)} of the range of a feature."
+    )
     if side > 0.5:
         why = (
-            f"after {q:,} levels the mean side of a cell is {at_most(side)} of the whole. The bound is half or less "
-            f"from {halves:,} levels on."
+            f"after {q:,} levels a cell (the region of a leaf) spans on average {at_most(side)} of the range of a "
+            f"feature. The bound is half or less from {halves:,} levels on."
         )
     ends = " and ".join(f"{share(errors[t][10_000])} at B₁ = B₂ = {t}" for t in ("0", "10"))
     note = (
@@ -141,7 +143,7 @@ def chances() -> TheoremView:
     start = f"at B₁ = {b:g} a node tests each of {d} feature{'s' * (d > 1)} with a probability of {at_least(least)}"
     if rows * least >= 1:
         why = (
-            f"{start} and {at_most(most)}, which is at least one node in {size_text(1 / least)}. A tree on the "
+            f"{start} (one node in {size_text(1 / least)}) and {at_most(most)}. A tree on the "
             f"{rows:,} rows of {name} may have up to {rows - 1:,} nodes."
         )
     else:
@@ -151,10 +153,10 @@ def chances() -> TheoremView:
         )
     note = (
         f"A middle cut has a probability of {at_least(cut)} at B₂ = {b:g}, if {percent_text(f)} of the candidates are "
-        "there. The paper states only that it is above 0. Both probabilities make cells shrink in “Consistency”. By "
-        "the paper’s Theorem 2 such splits of 100 trees of depth 10 have "
-        f"ε = {published_epsilon(100, 10, b, b, 0):,.6g}, which is no guarantee, as published splits depend on exact "
-        "values of rows."
+        "there. The paper states only that it is above 0. Because both are above 0, cells shrink in “Consistency”. By "
+        "the paper’s Theorem 2 such splits of 100 trees of depth 10 have ε = "
+        f"{published_epsilon(100, 10, b, b, 0):,.6g}. Even this is not guaranteed, because the paper’s splits depend "
+        "on exact values of rows."
     )
     alt = f"Probability of a feature by B₁: {at_least(least)} and {at_most(most)} at B₁ = {b:g} with {d} features."
     other = f"Least probability of a middle cut by B₂: {at_least(cut)} at B₂ = {b:g}."
@@ -177,9 +179,7 @@ def _least_drawn_shares(n_features: int) -> dict[float, float]:
 
 def _temperature_and_features() -> tuple[float, int]:
     """Ask for the temperature B₁ = B₂ and for the number of features."""
-    help_text = (
-        "At temperature 0, all splits are equally likely. At a large one, the best split is nearly always drawn."
-    )
+    help_text = "At 0, all splits are equally likely. At a large value, the best split is nearly always drawn."
     b = pick("B₁ = B₂", TEMPERATURES, 1, "temperature", help_text)
     return b, pick("Features", FEATURES, 10, "dimensions", "How many features there are to choose from.")
 

@@ -239,9 +239,10 @@ def best_number() -> TheoremView:
     wants += f"from {size_text(first)} rows on." if first else "for no number of rows."
     status = _number_status(bound, n, epsilon, wants)
     note = (
-        f"The bound as printed is {at_most(bound.printed)}, by the algebra of its proof {at_most(bound.derived)}. The "
-        "best number grows like the fourth root of the rows, and not like their logarithm, as the paper remarks. To "
-        "choose the number of trees for a table, see “Trees” on Compare, which simulates it."
+        f"As printed, the bound gives {at_most(bound.printed)}; the algebra of its proof gives "
+        f"{at_most(bound.derived)}. The paper remarks that the best number grows like the logarithm of the number of "
+        "rows. In fact it grows like the fourth root. To choose the number of trees for a table, see “Trees” on "
+        "Compare, which simulates it."
     )
     alt = f"Best number of trees by rows: {bound.trees:,} at {size_text(n)} rows; it means something from "
     alt += f"{size_text(first)} rows on." if first else "no number of rows on."
@@ -271,8 +272,8 @@ def _best_numbers(depth: int, epsilon: float, rule: str) -> tuple[list[float], l
 
 PANELS = {
     "The coin rule": Theorem(
-        "A forest that predicts by a coin, with the trees’ mean share as its chance, errs on hardly more than 2e − 2e² "
-        "of the training rows. More trees do not help.",
+        "If a forest draws each class with its mean share over the trees, which err on a share e of the training "
+        "rows, it errs on hardly more than 2e − 2e² of them. More trees do not help.",
         r"\begin{aligned} \text{error} & \le 2e - 2e^2 + d + c \\ d & = \sqrt{\frac{\ln(2n/\beta)}{2k}},\quad "
         r"c = \sqrt{\frac{\ln(2/\beta)}{2n}} \end{aligned}",
         "True. The paper does not print how many trees it takes; the number is from its proof.",

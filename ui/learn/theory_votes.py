@@ -93,8 +93,8 @@ def votes() -> TheoremView:
     )
     note = (
         f"A tree of depth {measures['depth']} gets {share(e)} of the {rows:,} rows of {name} wrong. "
-        f"{known if math.isfinite(better) else ''}For averaged shares instead of a vote, 5.4 gives "
-        f"{at_most(averaged)}. These figures are without privacy, and on the rows that the trees were trained on."
+        f"{known if math.isfinite(better) else ''}If shares are averaged over the trees instead of voting, Theorem 5.4 "
+        f"gives {at_most(averaged)}. These figures are without privacy, and on the rows that the trees were trained on."
     )
     alt = (
         f"Error of votes on this table: bound {at_most(bound)} with {k} trees, measured {share(errors[nearest])} with "
@@ -177,9 +177,9 @@ def private() -> TheoremView:
     )
     status = _proof_status(n, k, probability, limit, depth, d, parts, epsilon)
     note = (
-        f"Where the bound holds, {at_most(limit)} of the training rows are wrong. "
-        "The vote of too few trees is luck, and each of too many has too small a share of ε. Nothing is measured "
-        "here, as no bundled table has so many rows."
+        f"Where the bound holds, {at_most(limit)} of the training rows are wrong. With too few trees the vote is luck; "
+        "with too many, each tree gets too small a share of ε. Nothing is measured here, as no bundled table has so "
+        "many rows."
     )
     alt = f"Probability that the bound holds by rows: {size_text(probability)} at {size_text(n)} rows."
     return TheoremView(status, [Picture("When the proof is informative", "From a formula", figure, alt)], note)
@@ -253,11 +253,11 @@ def noisy() -> TheoremView:
             yours=(k, vote_share, f"{k} trees: {share(vote_share)}"),
         )
     )
-    why = f"{k} independent votes, each right in {percent_text(p)}, are right together in {share(vote_share)}"
+    why = f"of {k} independent votes, each right in {percent_text(p)}, the majority is right in {share(vote_share)}"
     why += "." if p > 0.5 else ", no better than a coin. Above 50 % for each, more votes help."
     note = (
         f"On {name} a noisy tree of {k} (ε = 1 for all) is right on {share(cell['tree'])} of the held-out rows. If "
-        f"that held for every row alike, their vote would be right in {share(independent[k])}; it is in "
+        f"that held for every row alike, their vote would be right in {share(independent[k])}; in fact it is right in "
         f"{share(cell['vote'])}. Trees share their mistakes: some rows are hard for all of them. Taken row by row, "
         f"with each row’s own chance, the same formula gives {share(cell['row_by_row'])}."
     )

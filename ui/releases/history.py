@@ -38,8 +38,8 @@ def _show(book: Book) -> None:
     titled("Booked releases", None)
     if not populations:
         st.caption(
-            "None yet. The app writes down the cost of each release from an uploaded table here, before it draws "
-            "the noise. So the sum of ε is kept after you close the app."
+            "None yet. Before it draws the noise of a release from an uploaded table, the app writes the cost of the "
+            "release down here. So the sum of ε is kept after you close the app."
         )
     for population in populations:
         _population(book, population)
@@ -47,7 +47,7 @@ def _show(book: Book) -> None:
         st.caption(
             f"The file `{book.path}` holds the names of the groups of people, the cost, the settings and the record "
             "of each release, and your projects. The file holds no rows. A copy that you download here leaves "
-            "the projects out. Store it in the same protected place as the data."
+            "the projects out. Store this copy in the same protected place as the data."
         )
         if populations:
             copy = json.dumps(book.export(), indent=1)

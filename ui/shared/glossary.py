@@ -111,7 +111,9 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "The ε that you are ready to spend on these rows, or on these persons if a column of identifiers is declared.",
         "An upper bound on the sum of the ledgers of all releases.",
     ),
-    "in sequence": Entry("Asked of the same rows, one after another: it adds up.", "Sequential composition: ε₁ + ε₂."),
+    "in sequence": Entry(
+        "Asked of the same rows, one after another: their ε add up.", "Sequential composition: ε₁ + ε₂."
+    ),
     "in parallel": Entry(
         "Asked of different rows: only the largest ε counts.",
         "Parallel composition: max(ε₁, ε₂), if a row (or person) alone decides which part it is in.",
@@ -122,8 +124,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "membership": Entry(
         "Whether a row is in the table, or a person if a column of identifiers is declared; an attack guesses it.",
-        "A test of D against D′. At 50:50 it is right in (1 + t)/2 of guesses at most, where t is the least δ with "
-        "which the release keeps ε = 0. If it keeps ε with δ = 0, then (1 + t)/2 is at most eᵋ/(1 + eᵋ).",
+        "A test of D against D′. At 50:50 it is right in at most (1 + t)/2 of guesses, where t is the least δ for "
+        "which the promise holds with ε = 0. If δ = 0, a test is right in at most eᵋ/(1 + eᵋ) of guesses.",
     ),
     "TPR, FPR": Entry(
         "How many rows an attacker says are in the table: of 100 that are in it (TPR), and of 100 that are not (FPR).",
@@ -150,7 +152,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
         "The largest |ln P(M(D) ∈ S) − ln P(M(D′) ∈ S)| over neighboring tables and sets S, for δ = 0.",
     ),
     "as published": Entry(
-        "What a paper printed. Some break their promise; the Audit page states the true loss where it is known.",
+        "What a paper printed. Some of these forests break their promise; the Audit page states the true loss where "
+        "it is known.",
         "The paper's own mechanism, with its true loss where one is known.",
     ),
     "simulated": Entry(
@@ -172,7 +175,8 @@ GLOSSARY: Final[dict[str, Entry]] = {
     ),
     "held-out rows": Entry(
         "Rows that are set aside before a forest learns, to measure how often it is right.",
-        "A random 30 % of the rows, the same for all forests and all ε; on Compare also every row once, in 5 parts.",
+        "A random 30 % of the rows, the same for all forests and all ε; on Compare, if wanted, 5 parts are held out "
+        "in turn.",
     ),
     "release record": Entry(
         "What was released, when, by whom, for what, and at what cost: a page to sign.",

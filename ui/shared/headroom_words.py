@@ -144,8 +144,8 @@ def what_privacy_costs(
         gap = headroom.nonprivate - means.max()
         compared = f"{points(gap)} below" if gap > 0 else "as accurate as"
         text = (
-            f"This forest is most accurate at ε = {epsilons[means.argmax()]:g}, {compared} a forest of its kind without "
-            "noise. "
+            f"This forest is most accurate at ε = {epsilons[means.argmax()]:g}, {compared} a forest of its kind "
+            "without noise. "
         )
         text += f"At {last} it is {points(headroom.nonprivate - means[-1])} below that forest: "
         text += "perhaps this depth and number of trees suit a smaller ε better."
