@@ -71,7 +71,7 @@ def test_questions_show_the_probability_with_which_they_were_drawn(app):
     app.query_params.update({"forest": "one greedy tree", "depth": "2"})
     app.run()
     assert any("drawn with probability" in figure and "of the impurity" in figure for figure in figures(app))
-    assert "as likely as in a draw that ignores the data" in words(app)
+    assert "as likely it was as in a draw that ignores the data" in words(app)
 
 
 def test_a_bound_on_the_rows_stands_on_the_certificate_and_must_hold(app):

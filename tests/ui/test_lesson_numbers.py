@@ -345,7 +345,7 @@ def test_stored_degrees_are_reproduced_and_the_average_hides_them():
     more = {name: round(1000 * (degree["wrong"][0] - degree["wrong"][1])) for name, degree in again.items()}
     _, alt, below = lesson_charts.who_pays()
     assert more["Masters"] > 10 * 14 > 14 > more["HS-grad"]
-    assert f"{more['Masters']} more of 1,000" in below and f"and {more['HS-grad']} more of 1,000" in below
+    assert f"adds {more['Masters']} wrong predictions" in below and f"but {more['HS-grad']} for 1,000" in below
     assert f"master’s {more['Masters']}, bachelor’s {more['Bachelors']}, high school {more['HS-grad']}." in alt
 
 

@@ -50,7 +50,7 @@ def test_sentences_match_golden_texts():
     )
     assert words.belief(MEMBER, 0.5) == (
         "An attacker who was 50 % sure that a row is in the table can become **at most 73.2 % sure**, and "
-        "stays at least 26.8 % sure. The box below states when these bounds may fail."
+        "stays at least 26.8 % sure. The box below states when these bounds do not hold."
     )
     assert "at most 88.1 % sure" in words.belief(VALUE, 0.5)
     assert "at most 73.2 % sure" in words.belief(DistinguishingGame(REPLACED, "value"), 0.5)

@@ -75,7 +75,7 @@ def belief(game: DistinguishingGame, prior: float) -> str:
     text = (
         f"{start} can become **{'' if most.startswith('practically') else 'at most '}{most} sure**, and "
         f"{'may fall to' if least.startswith('practically') else 'stays at least'} {least} sure."
-        " The box below states when these bounds may fail."
+        " The box below states when these bounds do not hold."
     )
     if game.guarantee.kind == "approximate":
         text += (

@@ -85,7 +85,7 @@ def _best_words(
         text += f", {scale.gap(scale.ceiling, best['mean'])} below the best without privacy"
     if close:
         names = _names_or_number(close, len(other_forests))
-        text += f". Spreads overlap: in another release, it may be behind {names}"
+        text += f". Spreads overlap: in another release, {names} may be ahead of it"
     return text
 
 
