@@ -352,7 +352,7 @@ def test_alpha_has_a_line_for_each_strategy_and_states_which_differ(compare):
     spec = drawn(page, 1)
     names = [t["name"] for t in spec["data"] if t["mode"] == "lines+markers"]
     assert names[:4] == ["α = 0", "α = 0.1", "α = 0.5", "α = 1"] and len(names) == 7
-    assert "At ε = 3, **α" in words(page) and "mean of 5 simulated releases" in words(page)
+    assert "At ε = 3, “**α" in words(page) and "mean of 5 simulated releases" in words(page)
 
 
 def test_voting_rules_have_a_line_each_and_equal_a_sweep(compare):
