@@ -75,8 +75,8 @@ def recommend(domain: Domain, epsilon: float, delta: float = 0, *, size: int) ->
     >>> domain = load_dataset("adult").domain
     >>> estimator, reason = recommend(domain, 0.1, size=30_000)
     >>> type(estimator).__name__, reason
-    ('FriedmanSchusterClassifier', 'ε × rows / classes is about 1,500. From 12 to 2,000, one greedy tree was on \
-average the most accurate forest on public tables.')
+    ('FriedmanSchusterClassifier', 'ε × rows / classes is about 1,500. Where this number is between 12 and 2,000, \
+one greedy tree was on average the most accurate forest on public tables.')
     >>> type(recommend(domain, 1, size=30_000).estimator).__name__
     'RandomTreeBoosterClassifier'
     """
