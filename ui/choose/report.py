@@ -158,7 +158,7 @@ class ReportButton:
         with self._place.container():
             # Each drawing has two elements. If a drawing had only one, the second element of the previous drawing
             # would stay until the run ends.
-            st.caption("No ε is checked yet, and the report says so." if is_early else "")
+            st.caption("The smallest ε has not passed a check yet. The report says so." if is_early else "")
             key = f"report_{self._n_drawn}"
             st.download_button(
                 "Download the report", html, name, "text/html", on_click="ignore", type="primary", key=key

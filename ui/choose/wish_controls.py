@@ -79,9 +79,9 @@ def choose() -> Wish:
             key=state.MODE,
             bind=LINKED,
             horizontal=True,
-            help="Certified, by this program and not by an authority: it is proved that the loss never exceeds ε; "
-            "tests and attacks find no error. As published: as a paper printed it. The paper’s claim about ε may be "
-            "false.",
+            help="Certified, by this program and not by an authority: it is proved that its promise (ε, and δ if "
+            "above 0) holds; tests and attacks find no error. As published: as a paper printed it. The paper’s claim "
+            "about ε may be false.",
         )
         delta = delta_control() if mode == "certified" else False
         with st.expander("Fine settings"):

@@ -86,7 +86,7 @@ LEAF: Final = Step(
     links=(Link("Open in the app: this rule in Audit", AUDIT, (("rule", "permute-and-flip"), ("eps", "1"))),),
     aside_title="The same with two coins",
     aside="Heads: tell the truth. Tails: toss again, and say what that coin says. The answer is wrong in 25 %. If "
-    "one answer is *changed*, its odds change by at most a factor 3, so ε = ln 3 = 1.10.",
+    "one answer is *changed*, a reply becomes at most 3 times as likely, so ε = ln 3 = 1.10.",
 )
 
 PROMISE: Final = Step(

@@ -153,8 +153,8 @@ def chances() -> TheoremView:
         )
     note = (
         f"A middle cut has a probability of {at_least(cut)} at B₂ = {b:g}, if {percent_text(f)} of the candidates are "
-        "there. The paper states only that it is above 0. Because both are above 0, cells shrink in “Consistency”. By "
-        "the paper’s Theorem 2 such splits of 100 trees of depth 10 have ε = "
+        "there. The paper states only that it is above 0. Because both probabilities are above 0, cells shrink in "
+        "“Consistency”. By the paper’s Theorem 2 such splits of 100 trees of depth 10 have ε = "
         f"{published_epsilon(100, 10, b, b, 0):,.6g}. Even this is not guaranteed, because the paper’s splits depend "
         "on exact values of rows."
     )

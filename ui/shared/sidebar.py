@@ -236,9 +236,9 @@ def _forest(table: Table | None, epsilon: float, place: DeltaGenerator | None = 
         key=state.MODE,
         bind=LINKED,
         horizontal=True,
-        help="Certified, by this program and not by an authority: it is proved that the loss never exceeds ε; tests "
-        "and attacks find no error. As published: as a paper printed it. The paper's claim about ε may be false; the "
-        "page Audit states the true loss where it is known.",
+        help="Certified, by this program and not by an authority: it is proved that its promise (ε, and δ if above 0) "
+        "holds; tests and attacks find no error. As published: as a paper printed it. The paper's claim about ε may "
+        "be false; the page Audit states the true loss where it is known.",
     )
     mode = MODES.get(mode, "certified")
     switched = tuple((o.parameter, _switch(o, mode)) for o in forest.options if o.switch and o.choices[mode])
